@@ -1,0 +1,2 @@
+//! The `ewca` program.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Entropic Wasserstein Component Analysis.
