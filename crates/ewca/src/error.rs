@@ -1,0 +1,148 @@
+//! What can go wrong, said once and said fully.
+
+/// Everything the library refuses to do. A message names the culprit (row, column, parameter) and the way out.
+///
+/// Rows and columns are counted from 0, as in the arrays that were passed in.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is nothing to fit.
+    #[error("the data are empty ({rows} rows x {columns} columns): pass at least 2 samples with 1 feature")]
+    Empty {
+        /// Number of samples that were passed.
+        rows: usize,
+        /// Number of features that were passed.
+        columns: usize,
+    },
+    /// The buffer's length is not rows x columns.
+    #[error("{rows} rows x {columns} columns need {expected} values, but {found} were passed")]
+    Shape {
+        /// Number of rows that were declared.
+        rows: usize,
+        /// Number of columns that were declared.
+        columns: usize,
+        /// rows x columns.
+        expected: usize,
+        /// The buffer's length.
+        found: usize,
+    },
+    /// Rows of different lengths.
+    #[error("row {row} has {found} values where row 0 has {expected}: all rows need the same length")]
+    Ragged {
+        /// The first row that differs.
+        row: usize,
+        /// The length of row 0.
+        expected: usize,
+        /// The length of that row.
+        found: usize,
+    },
+    /// A NaN or an infinity among the data.
+    #[error("the value at row {row}, column {column} is {value}: remove or impute it first")]
+    NotFinite {
+        /// Its row.
+        row: usize,
+        /// Its column.
+        column: usize,
+        /// The value: NaN, inf or -inf.
+        value: f64,
+    },
+    /// A magnitude whose square leaves the range of f64.
+    #[error("the largest magnitude is {magnitude:e}, whose square leaves the range of f64: rescale the data first")]
+    Range {
+        /// The largest magnitude of the data.
+        magnitude: f64,
+    },
+    /// One sample has no subspace.
+    #[error("only {found} sample{} with a positive weight: a fit needs at least 2", if *.found == 1 { "" } else { "s" })]
+    TooFewSamples {
+        /// How many samples carry weight.
+        found: usize,
+    },
+    /// All samples are the same point.
+    #[error("all samples are equal: there is no variance to explain")]
+    Constant,
+    /// Weights of the wrong length.
+    #[error("{found} weights were passed for {expected} samples")]
+    WeightCount {
+        /// Number of samples.
+        expected: usize,
+        /// Number of weights.
+        found: usize,
+    },
+    /// A weight that is negative or not finite.
+    #[error("the weight of sample {row} is {value}: weights must be finite and not negative")]
+    Weight {
+        /// The sample.
+        row: usize,
+        /// Its weight.
+        value: f64,
+    },
+    /// No sample has any weight.
+    #[error("all weights are zero: at least 2 samples need a positive weight")]
+    ZeroWeights,
+    /// k is 0 or larger than the rank.
+    #[error("{requested} components were asked for, but the centred data have rank {rank}: choose k from 1 to {rank}")]
+    Components {
+        /// The wanted number of components.
+        requested: usize,
+        /// The numerical rank of the centred data.
+        rank: usize,
+    },
+    /// A parameter outside its range.
+    #[error("{name} is {value}: {expected}")]
+    Parameter {
+        /// The parameter's name.
+        name: &'static str,
+        /// What was passed.
+        value: String,
+        /// What would be right.
+        expected: String,
+    },
+    /// The fit does not fit.
+    #[error(
+        "the fit needs about {needed} bytes, more than the budget of {budget}: raise the memory budget, or use fewer {cause}"
+    )]
+    Memory {
+        /// What a fit of this shape needs, in bytes.
+        needed: usize,
+        /// What was allowed, in bytes.
+        budget: usize,
+        /// What makes it large: samples or features.
+        cause: &'static str,
+    },
+    /// New data with another number of features.
+    #[error("the data have {found} columns, but the model was fitted on {expected}")]
+    Columns {
+        /// The model's number of features (or components).
+        expected: usize,
+        /// The number of columns that was passed.
+        found: usize,
+    },
+    /// A Sinkhorn scaling in which a whole row or column of the kernel vanished.
+    #[error(
+        "the kernel underflows in {line} {index} (iteration {iteration}): epsilon is too small for the scaling form; use the log domain"
+    )]
+    Underflow {
+        /// "row" or "column".
+        line: &'static str,
+        /// Which row or column.
+        index: usize,
+        /// In which iteration it was seen.
+        iteration: usize,
+    },
+    /// A saved state that belongs to another fit.
+    #[error("the saved state belongs to another fit: {what} differ")]
+    State {
+        /// What does not match.
+        what: &'static str,
+    },
+    /// An eigenvalue decomposition that did not converge.
+    #[error("an eigenvalue decomposition of order {order} did not converge")]
+    Eigen {
+        /// The matrix's order.
+        order: usize,
+    },
+}
+
+/// Shorthand for results of this crate.
+pub type Result<T> = std::result::Result<T, Error>;

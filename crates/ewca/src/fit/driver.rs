@@ -1,0 +1,514 @@
+//! The one loop: steps of a solver, watched, until the certificate is good enough.
+
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use super::certificate::duality_gap;
+use super::memory::{self, MemoryPlan};
+use super::model::{Perplexity, Timings};
+use super::params::{DEFAULT_PERPLEXITY, Params, Smoothing, Start};
+use super::search::Search;
+use super::{Certificate, Control, Iteration, Model, Observer, Progress, Termination};
+use crate::error::{Error, Result};
+use crate::kernel::Kernel;
+use crate::matrix::Matrix;
+use crate::parallel;
+use crate::samples::{Samples, Scalar, Span};
+use crate::solvers::{Leading, Objective, Outcome, Point, Solver, State, bcd, lbfgs, mm};
+use crate::subspace::{canonical_signs, grassmann_distance, polar_factor, principal_rotation, random_frame};
+use crate::transport::Balancer;
+
+/// A stationary subspace is a saddle when Algorithm 1 could still win more than this fraction of lambda_max(Sigma).
+const SADDLE: f64 = 1e-9;
+/// The relative gradient that is good enough to measure a perplexity while epsilon still moves.
+const LOOSE: f64 = 1e-3;
+/// The marginal error of a first look.
+const FIRST_LOOK: f64 = 1e-2;
+const MAX_PLAN_PASSES: usize = 2000;
+
+/// A running fit, between two iterations: all that is needed to go on. Opaque; can be serialised with serde.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct FitState {
+    /// Of the data and the parameters that the state belongs to.
+    fingerprint: u64,
+    attempt: usize,
+    iteration: usize,
+    epsilon: f64,
+    /// None when epsilon is fixed.
+    search: Option<Search>,
+    /// Whether epsilon is settled but for the last digits.
+    final_stage: bool,
+    solver: State,
+    /// Kernel passes up to here.
+    passes: usize,
+    history: Vec<Iteration>,
+    best: Option<Candidate>,
+}
+
+/// The end of an attempt.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Candidate {
+    point: Point,
+    termination: Termination,
+    attempt: usize,
+    iterations: usize,
+    /// Eigenvalues and shortfall, where the last test found them.
+    leading: Option<(Vec<f64>, f64)>,
+}
+
+/// Fits, or goes on with a fit.
+pub(crate) fn fit<T: Scalar>(
+    samples: &Samples<'_, T>,
+    params: &Params,
+    resumed: Option<FitState>,
+    observer: &mut dyn Observer,
+) -> Result<Model> {
+    parallel::with_threads(params.threads, || {
+        let clock = Instant::now();
+        let (span, memory) = reduced(samples, params)?;
+        let mut run = Run::new(&span, memory, params, observer, clock);
+        let state = match resumed {
+            Some(state) => state,
+            None => {
+                let frame = run.first_frame(samples)?;
+                run.begin(frame, None)?
+            }
+        };
+        let (_, model) = run.finished(samples, state)?;
+        Ok(model)
+    })?
+}
+
+/// The data in their span, once it is clear that the fit is possible.
+pub(crate) fn reduced<T: Scalar>(samples: &Samples<'_, T>, params: &Params) -> Result<(Span, MemoryPlan)> {
+    let (n, d, k) = (samples.active().len(), samples.columns(), params.components);
+    let memory = memory::plan(n, d, k.min(n).min(d), params.memory_budget)?;
+    let span = Span::new(samples)?;
+    if k > span.rank() {
+        return Err(Error::Components { requested: k, rank: span.rank() });
+    }
+    if let Smoothing::Perplexity(p) = params.smoothing
+        && p >= n as f64
+    {
+        let expected = format!("it must be below the number of samples, {n}");
+        return Err(Error::Parameter { name: "perplexity", value: p.to_string(), expected });
+    }
+    Ok((span, memory))
+}
+
+/// Everything that stays the same during a fit.
+pub(crate) struct Run<'a> {
+    span: &'a Span,
+    params: &'a Params,
+    solver: Solver,
+    observer: &'a mut dyn Observer,
+    clock: Instant,
+    store_kernel: bool,
+    reduction: Duration,
+    fingerprint: u64,
+}
+
+impl<'a> Run<'a> {
+    /// `clock` started before the reduction.
+    pub fn new(
+        span: &'a Span,
+        memory: MemoryPlan,
+        params: &'a Params,
+        observer: &'a mut dyn Observer,
+        clock: Instant,
+    ) -> Self {
+        Self {
+            span,
+            params,
+            solver: params.solver.resolved(),
+            observer,
+            clock,
+            store_kernel: memory.store_kernel,
+            reduction: clock.elapsed(),
+            fingerprint: fingerprint(span, params),
+        }
+    }
+
+    /// The frame of the first attempt.
+    pub fn first_frame<T: Scalar>(&self, samples: &Samples<'_, T>) -> Result<Matrix> {
+        let (rank, k) = (self.span.rank(), self.params.components);
+        match &self.params.start {
+            Start::Pca => Ok(pca_frame(rank, k)),
+            Start::Random => Ok(random_frame(rank, k, self.params.seed, 0)),
+            Start::Loadings(loadings) => {
+                if loadings.rows() != samples.columns() {
+                    return Err(Error::Columns { expected: samples.columns(), found: loadings.rows() });
+                }
+                let frame = crate::subspace::Orthonormalisation::Qr.of(&self.span.frame(samples, loadings))?;
+                let mut gram = frame.transposed_times(&frame);
+                gram.add_scaled(-1.0, &Matrix::identity(k));
+                if !frame.is_finite() || gram.norm() > 1e-8 {
+                    return Err(Error::Parameter {
+                        name: "start",
+                        value: "given loadings".into(),
+                        expected: "their columns must be independent inside the data's span".into(),
+                    });
+                }
+                Ok(frame)
+            }
+        }
+    }
+
+    /// The state before the first iteration, from a frame and possibly a potential and its epsilon.
+    pub fn begin(&mut self, frame: Matrix, warm: Option<(Vec<f64>, f64)>) -> Result<FitState> {
+        let n = self.span.weights.len() as f64;
+        let target = match (self.params.smoothing, &warm) {
+            (Smoothing::Epsilon(_), _) | (_, Some(_)) => None,
+            (Smoothing::Perplexity(p), None) => Some(p),
+            (Smoothing::Default, None) => Some(DEFAULT_PERPLEXITY.min((n / 3.0).max(1.0 + 0.3 * (n - 1.0)))),
+        };
+        let mut epsilon = match (self.params.smoothing, &warm) {
+            (_, Some((_, epsilon))) => *epsilon,
+            (Smoothing::Epsilon(epsilon), None) => epsilon,
+            _ => self.span.variances[0],
+        };
+        let mut objective = self.objective(epsilon);
+        let mut balancer = Balancer::default();
+        let mut potential = match warm {
+            Some((potential, _)) => potential,
+            None => self.flat_potential(),
+        };
+        let mut search = target.map(Search::new);
+        if let Some(search) = &mut search {
+            // At the fixed first frame a plan is all it takes to know the perplexity.
+            loop {
+                objective.epsilon = epsilon;
+                let point = objective.evaluate(frame.clone(), potential, &mut balancer, FIRST_LOOK);
+                let perplexity = mean_perplexity(&mut objective, &point);
+                potential = point.potential;
+                match search.next(epsilon, perplexity) {
+                    Some(next) => epsilon = next,
+                    None => break,
+                }
+            }
+            search.again();
+        }
+        objective.epsilon = epsilon;
+        let point = objective.evaluate(frame, potential, &mut balancer, FIRST_LOOK);
+        Ok(FitState {
+            fingerprint: self.fingerprint,
+            attempt: 0,
+            iteration: 0,
+            epsilon,
+            final_stage: search.is_none(),
+            search,
+            solver: State { point, balancer, curvature: lbfgs::Curvature::default() },
+            passes: objective.kernel.passes(),
+            history: Vec::new(),
+            best: None,
+        })
+    }
+
+    /// The potential to begin with when nothing is known.
+    pub fn flat_potential(&self) -> Vec<f64> {
+        vec![0.0; self.span.weights.len()]
+    }
+
+    fn objective(&self, epsilon: f64) -> Objective<'a> {
+        Objective { span: self.span, epsilon, kernel: Kernel::new(self.store_kernel), max_plan_passes: MAX_PLAN_PASSES }
+    }
+
+    /// The marginal error that a finished plan must have.
+    fn plan_goal(&self) -> f64 {
+        (1e-3 * self.params.tolerance).max(1e-14 * self.span.weights.len() as f64).min(1e-3)
+    }
+
+    /// Runs all attempts from `state` on. Returns the best frame with its potential, and its model.
+    pub fn finished<T: Scalar>(
+        &mut self,
+        samples: &Samples<'_, T>,
+        mut state: FitState,
+    ) -> Result<((Matrix, Vec<f64>), Model)> {
+        if state.fingerprint != self.fingerprint {
+            return Err(Error::State { what: "the data or the parameters" });
+        }
+        let mut objective = self.objective(state.epsilon);
+        let passes_before = state.passes;
+        self.attempts(&mut objective, &mut state, passes_before)?;
+        let iterations = self.clock.elapsed().saturating_sub(self.reduction);
+        let mut model = self.model(samples, &mut objective, &mut state)?;
+        model.kernel_passes = passes_before + objective.kernel.passes();
+        let finish = self.clock.elapsed().saturating_sub(self.reduction + iterations);
+        model.timings = Timings { reduction: self.reduction, iterations, finish };
+        let best = state.best.take().map(|best| (best.point.frame, best.point.potential));
+        Ok((best.unwrap_or_default(), model))
+    }
+
+    fn attempts(&mut self, objective: &mut Objective<'_>, state: &mut FitState, passes_before: usize) -> Result<()> {
+        loop {
+            let mut leading = None;
+            let termination = loop {
+                state.passes = passes_before + objective.kernel.passes();
+                if self.watched(state) == Control::Stop {
+                    break Termination::Interrupted;
+                }
+                if let Some(termination) = self.advance(objective, state, &mut leading)? {
+                    break termination;
+                }
+                state.iteration += 1;
+            };
+            state.passes = passes_before + objective.kernel.passes();
+            let interrupted = termination == Termination::Interrupted;
+            let better = state.best.as_ref().is_none_or(|best| state.solver.point.loss < best.point.loss);
+            if better && !(interrupted && state.best.is_some() && !state.final_stage) {
+                state.best = Some(Candidate {
+                    point: state.solver.point.clone(),
+                    termination,
+                    attempt: state.attempt,
+                    iterations: state.iteration,
+                    leading,
+                });
+            } else if let (true, Some(best)) = (interrupted, &mut state.best) {
+                best.termination = Termination::Interrupted;
+            }
+            if interrupted || state.attempt == self.params.restarts {
+                return Ok(());
+            }
+            // The next attempt: a random subspace, at the epsilon that the first one found.
+            state.attempt += 1;
+            state.iteration = 0;
+            (state.search, state.final_stage) = (None, true);
+            let frame =
+                random_frame(objective.span.rank(), self.params.components, self.params.seed, state.attempt as u64);
+            let potential = vec![0.0; objective.span.weights.len()];
+            let mut balancer = Balancer::default();
+            let point = objective.evaluate(frame, potential, &mut balancer, FIRST_LOOK);
+            state.solver = State { point, balancer, curvature: lbfgs::Curvature::default() };
+        }
+    }
+
+    fn watched(&mut self, state: &mut FitState) -> Control {
+        let point = &state.solver.point;
+        let iteration = Iteration {
+            attempt: state.attempt,
+            iteration: state.iteration,
+            epsilon: state.epsilon,
+            loss: point.loss,
+            relative_gradient: point.relative_gradient,
+            marginal_error: point.marginal_error,
+            kernel_passes: state.passes,
+        };
+        // A resumed fit has its last iteration in the history already.
+        if state.history.last().is_none_or(|last| (last.attempt, last.iteration) != (state.attempt, state.iteration)) {
+            state.history.push(iteration);
+        }
+        self.observer.observe(&Progress {
+            iteration: &iteration,
+            elapsed: self.clock.elapsed(),
+            tolerance: self.params.tolerance,
+            state,
+        })
+    }
+
+    /// One iteration: a test of the end where one is due, otherwise a step.
+    fn advance(
+        &self,
+        objective: &mut Objective<'_>,
+        state: &mut FitState,
+        leading: &mut Option<(Vec<f64>, f64)>,
+    ) -> Result<Option<Termination>> {
+        let goal = if state.final_stage { self.params.tolerance } else { LOOSE.max(self.params.tolerance) };
+        let largest = objective.span.variances[0];
+        if state.solver.point.relative_gradient <= goal {
+            let plan_goal = if state.final_stage { self.plan_goal() } else { 0.1 * goal };
+            if state.solver.point.marginal_error > plan_goal {
+                state.solver.tighten(objective, plan_goal);
+            }
+        }
+        if state.solver.point.relative_gradient <= goal {
+            if state.final_stage {
+                let found = objective.leading(&state.solver.point)?;
+                if found.shortfall > SADDLE * largest {
+                    self.leave(objective, state, found);
+                    return Ok(None);
+                }
+                *leading = Some((found.values, found.shortfall));
+            }
+            if let Some(search) = &mut state.search {
+                let perplexity = mean_perplexity(objective, &state.solver.point);
+                match search.next(state.epsilon, perplexity) {
+                    Some(epsilon) => {
+                        state.epsilon = epsilon;
+                        objective.epsilon = epsilon;
+                        let potential = state.solver.point.potential.clone();
+                        let frame = state.solver.point.frame.clone();
+                        let point = objective.evaluate(frame, potential, &mut state.solver.balancer, FIRST_LOOK);
+                        state.solver.point = point;
+                        return Ok(None);
+                    }
+                    None if !state.final_stage => {
+                        state.final_stage = true;
+                        search.again();
+                        return Ok(None);
+                    }
+                    None => {}
+                }
+            }
+            return Ok(Some(Termination::Converged));
+        }
+        if state.iteration >= self.params.max_iterations {
+            return Ok(Some(Termination::MaxIterations));
+        }
+        let outcome = match self.solver {
+            Solver::Auto | Solver::Lbfgs => lbfgs::step(objective, &mut state.solver, 0.1 * goal)?,
+            Solver::Bcd => bcd::step(objective, &mut state.solver, self.plan_goal())?,
+            Solver::Mm(params) => mm::step(objective, &mut state.solver, params, self.plan_goal())?,
+        };
+        if outcome == Outcome::Stuck {
+            let before = state.solver.point.loss;
+            let found = objective.leading(&state.solver.point)?;
+            self.leave(objective, state, found);
+            let won = before - state.solver.point.loss;
+            if won.is_nan() || won <= 1e-13 * before.abs() {
+                return Ok(Some(Termination::Stalled));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Leaves a saddle, or a place where no step helps, by a step of Algorithm 1.
+    fn leave(&self, objective: &mut Objective<'_>, state: &mut FitState, leading: Leading) {
+        let potential = state.solver.point.potential.clone();
+        state.solver.point = objective.evaluate(leading.frame, potential, &mut state.solver.balancer, self.plan_goal());
+        state.solver.curvature = lbfgs::Curvature::default();
+    }
+
+    /// The model of the best attempt: loadings, scores in the canonical frame, and the certificate of just these.
+    fn model<T: Scalar>(
+        &self,
+        samples: &Samples<'_, T>,
+        objective: &mut Objective<'_>,
+        state: &mut FitState,
+    ) -> Result<Model> {
+        let Some(best) = &state.best else {
+            return Err(Error::State { what: "no attempt has begun, and they" });
+        };
+        let span = objective.span;
+        let all: Vec<usize> = (0..samples.rows()).collect();
+        let loadings = polar_factor(&span.loadings(samples, &best.point.frame))?;
+        let scores = samples.project(&all, samples.mean(), &loadings);
+        let (explained_variance, rotation) = principal_rotation(&scores, samples.weights())?;
+        let mut components = loadings.times(&rotation);
+        let signs = canonical_signs(&components);
+        let mut turn = rotation;
+        turn.scale_columns(&signs);
+        components.scale_columns(&signs);
+        let scores = scores.times(&turn);
+
+        let frame = best.point.frame.times(&turn);
+        let active = Matrix::from_fn(span.active.len(), scores.columns(), |i, j| scores.get(span.active[i], j));
+        let mut balancer = Balancer::default();
+        let point =
+            objective.evaluate_scores(frame, active, best.point.potential.clone(), &mut balancer, self.plan_goal());
+        let (mut eigenvalues, shortfall) = match best.leading.clone() {
+            Some(known) => known,
+            None => {
+                let found = objective.leading(&point)?;
+                (found.values, found.shortfall)
+            }
+        };
+        let k = components.columns();
+        let next_eigenvalue = (eigenvalues.len() > k).then(|| eigenvalues[k]);
+        eigenvalues.truncate(k);
+        let sum = eigenvalues.iter().sum::<f64>().abs();
+        let certificate = Certificate {
+            marginal_error: point.marginal_error,
+            duality_gap: duality_gap(objective, &point),
+            relative_gradient: point.relative_gradient,
+            eigen_deficit: shortfall / if sum > 0.0 { sum } else { span.variances[0] },
+            collapsed: eigenvalues.iter().any(|&x| x <= 0.0),
+            eigenvalues,
+            next_eigenvalue,
+        };
+        let perplexity = Perplexity::of(&perplexities(objective, &point));
+        let distance_to_pca = grassmann_distance(&point.frame, &pca_frame(span.rank(), k))?;
+        let total = span.total_variance();
+        Ok(Model {
+            potential: extended_potential(samples, span, &scores, &point.potential, objective.epsilon),
+            components,
+            mean: samples.mean().to_vec(),
+            scores,
+            weights: samples.weights().to_vec(),
+            explained_variance_ratio: explained_variance.iter().map(|v| v / total).collect(),
+            explained_variance,
+            epsilon: objective.epsilon,
+            perplexity,
+            loss: point.loss,
+            certificate,
+            termination: best.termination,
+            solver: self.solver,
+            rank: span.rank(),
+            distance_to_pca,
+            iterations: best.iterations,
+            attempt: best.attempt,
+            kernel_passes: 0,
+            history: std::mem::take(&mut state.history),
+            timings: Timings::default(),
+        })
+    }
+}
+
+/// The k leading principal axes, in their own coordinates.
+fn pca_frame(rank: usize, k: usize) -> Matrix {
+    Matrix::from_fn(rank, k, |i, j| if i == j { 1.0 } else { 0.0 })
+}
+
+fn perplexities(objective: &mut Objective<'_>, point: &Point) -> Vec<f64> {
+    objective.kernel.set_points(&point.scores, objective.epsilon);
+    let u: Vec<f64> = objective.span.weights.iter().zip(&point.potential).map(|(a, f)| a * f.exp()).collect();
+    objective.kernel.row_entropies(&u).into_iter().map(f64::exp).collect()
+}
+
+fn mean_perplexity(objective: &mut Objective<'_>, point: &Point) -> f64 {
+    Perplexity::of(&perplexities(objective, point)).mean
+}
+
+/// g for all samples: those without weight get the potential that makes their shares sum to 1.
+fn extended_potential<T: Scalar>(
+    samples: &Samples<'_, T>,
+    span: &Span,
+    scores: &Matrix,
+    potential: &[f64],
+    epsilon: f64,
+) -> Vec<f64> {
+    let mut all = vec![f64::NAN; samples.rows()];
+    for (&i, f) in span.active.iter().zip(potential) {
+        all[i] = epsilon * f;
+    }
+    for i in (0..samples.rows()).filter(|&i| samples.weights()[i] == 0.0) {
+        let logs: Vec<f64> = span
+            .active
+            .iter()
+            .enumerate()
+            .map(|(at, &j)| {
+                let d: f64 = (0..scores.columns()).map(|l| (scores.get(i, l) - scores.get(j, l)).powi(2)).sum();
+                span.weights[at].ln() + potential[at] - d / epsilon
+            })
+            .collect();
+        let largest = logs.iter().fold(f64::NEG_INFINITY, |m: f64, &x| m.max(x));
+        all[i] = -epsilon * (largest + logs.iter().map(|x| (x - largest).exp()).sum::<f64>().ln());
+    }
+    all
+}
+
+/// FNV-1a over what determines a fit: parameters that change the result, and the data through their variances and weights.
+fn fingerprint(span: &Span, params: &Params) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325u64;
+    let mut add = |bytes: &[u8]| {
+        for byte in bytes {
+            hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    };
+    let same = Params { threads: None, memory_budget: None, max_iterations: 0, ..params.clone() };
+    add(format!("{same:?}").as_bytes());
+    for value in span.variances.iter().chain(&span.weights) {
+        add(&value.to_bits().to_le_bytes());
+    }
+    hash
+}

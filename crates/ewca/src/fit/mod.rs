@@ -1,0 +1,15 @@
+//! From parameters and samples to a model: params -> checked -> the driver's loop -> model.
+
+mod certificate;
+pub(crate) mod driver;
+mod memory;
+mod model;
+mod observer;
+mod params;
+mod search;
+
+pub use certificate::{Certificate, Termination};
+pub use driver::FitState;
+pub use model::{Model, Perplexity, Timings};
+pub use observer::{Control, Iteration, Observer, Progress};
+pub use params::{CheckedParams, DEFAULT_PERPLEXITY, Ewca, Params, Start};

@@ -1,0 +1,164 @@
+//! What a fit returns.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Certificate, Iteration, Termination};
+use crate::error::{Error, Result};
+use crate::matrix::Matrix;
+use crate::samples::{Samples, Scalar};
+use crate::solvers::Solver;
+use crate::transport::Plan;
+
+/// A fitted subspace with its plan and its certificate.
+///
+/// The frame is canonical: scores are uncorrelated, explained variances descend, and the loading of largest magnitude of each
+/// component is positive. For epsilon towards 0 this is PCA.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Model {
+    /// The loadings U, d x k: orthonormal columns.
+    pub components: Matrix,
+    /// The weighted mean of each feature.
+    pub mean: Vec<f64>,
+    /// The scores Z = (X - mean) U of the samples, n x k.
+    pub scores: Matrix,
+    /// The weights of the samples, which sum to 1.
+    pub weights: Vec<f64>,
+    /// The potential g of the plan, in units of the cost.
+    pub potential: Vec<f64>,
+    /// The variance of each component (weighted, divided by the total weight).
+    pub explained_variance: Vec<f64>,
+    /// The same as a fraction of the total variance.
+    pub explained_variance_ratio: Vec<f64>,
+    /// The regularisation.
+    pub epsilon: f64,
+    /// Over how many samples the plan's rows spread.
+    pub perplexity: Perplexity,
+    /// F(U).
+    pub loss: f64,
+    /// What the fit can prove about itself.
+    pub certificate: Certificate,
+    /// Why the fit ended.
+    pub termination: Termination,
+    /// The algorithm (never `Auto`).
+    pub solver: Solver,
+    /// The numerical rank of the centred data.
+    pub rank: usize,
+    /// Grassmann distance to the subspace of the k leading principal components.
+    pub distance_to_pca: f64,
+    /// Iterations of the attempt that was kept.
+    pub iterations: usize,
+    /// The attempt that was kept: 0 is the first, others are restarts.
+    pub attempt: usize,
+    /// Passes over the kernel, over all attempts.
+    pub kernel_passes: usize,
+    /// Every iteration of every attempt.
+    pub history: Vec<Iteration>,
+    /// Where the time went. Not part of what is saved.
+    #[serde(skip)]
+    pub timings: Timings,
+}
+
+/// The perplexity of the plan's rows.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Perplexity {
+    /// Mean over the samples that carry weight.
+    pub mean: f64,
+    /// The smallest.
+    pub min: f64,
+    /// The largest.
+    pub max: f64,
+}
+
+impl Perplexity {
+    pub(crate) fn of(rows: &[f64]) -> Self {
+        Self {
+            mean: rows.iter().sum::<f64>() / rows.len() as f64,
+            min: rows.iter().fold(f64::INFINITY, |m, &x| m.min(x)),
+            max: rows.iter().fold(0.0, |m, &x| m.max(x)),
+        }
+    }
+}
+
+/// Where the time of a fit went.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Timings {
+    /// Reduction of the data to their span.
+    pub reduction: Duration,
+    /// Iterations, including all passes over the kernel.
+    pub iterations: Duration,
+    /// Loadings, scores and certificate.
+    pub finish: Duration,
+}
+
+impl Model {
+    /// Whether the tolerance was met at a minimum.
+    pub fn converged(&self) -> bool {
+        self.termination == Termination::Converged
+    }
+
+    /// Number of components k.
+    pub fn n_components(&self) -> usize {
+        self.components.columns()
+    }
+
+    /// Number of features d.
+    pub fn n_features(&self) -> usize {
+        self.components.rows()
+    }
+
+    /// Number of samples n.
+    pub fn n_samples(&self) -> usize {
+        self.scores.rows()
+    }
+
+    /// The scores of new samples (row-major, `rows` x d): (X - mean) U.
+    pub fn transform<T: Scalar>(&self, data: &[T], rows: usize) -> Result<Matrix> {
+        if rows == 0 || !data.len().is_multiple_of(rows) {
+            return Err(Error::Shape {
+                rows,
+                columns: self.n_features(),
+                expected: rows.saturating_mul(self.n_features()),
+                found: data.len(),
+            });
+        }
+        let columns = data.len() / rows;
+        if columns != self.n_features() {
+            return Err(Error::Columns { expected: self.n_features(), found: columns });
+        }
+        let samples = Samples::uncentred(data, rows, columns)?;
+        let all: Vec<usize> = (0..rows).collect();
+        Ok(samples.project(&all, &self.mean, &self.components))
+    }
+
+    /// Samples from scores (rows x k): Z U' + mean, rows x d.
+    pub fn inverse_transform(&self, scores: &Matrix) -> Result<Matrix> {
+        if scores.columns() != self.n_components() {
+            return Err(Error::Columns { expected: self.n_components(), found: scores.columns() });
+        }
+        let mut samples = scores.times(&self.components.transposed());
+        for (j, mean) in self.mean.iter().enumerate() {
+            samples.column_mut(j).iter_mut().for_each(|x| *x += mean);
+        }
+        Ok(samples)
+    }
+
+    /// The transport plan of the fit.
+    pub fn plan(&self) -> Plan {
+        let scaled = self.potential.iter().map(|g| g / self.epsilon).collect();
+        Plan::new(self.scores.clone(), self.weights.clone(), scaled, self.epsilon)
+    }
+
+    /// The scores of each sample averaged over its partners: n pi Z for uniform weights.
+    pub fn barycentric_scores(&self) -> Matrix {
+        self.plan().barycentric_scores()
+    }
+
+    /// How one new sample (d values) spreads over the training samples: shares that sum to 1.
+    pub fn plan_row<T: Scalar>(&self, sample: &[T]) -> Result<Vec<f64>> {
+        let scores = self.transform(sample, 1)?;
+        Ok(self.plan().shares(&scores.row(0)))
+    }
+}

@@ -1,0 +1,218 @@
+//! What a caller may ask for, and the door where it is checked.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Control, FitState, Model, Observer, Progress, driver};
+use crate::error::{Error, Result};
+use crate::matrix::Matrix;
+use crate::path;
+use crate::samples::{Samples, Scalar};
+use crate::solvers::Solver;
+
+/// The mean perplexity that is aimed at when neither epsilon nor a perplexity is given (less for few samples, see
+/// [`Params::perplexity`]).
+pub const DEFAULT_PERPLEXITY: f64 = 10.0;
+
+/// The entry point: [`Ewca::params`].
+#[derive(Debug, Clone, Copy)]
+pub struct Ewca;
+
+impl Ewca {
+    /// Parameters for a fit with `components` components, everything else at its default.
+    pub fn params(components: usize) -> Params {
+        Params {
+            components,
+            smoothing: Smoothing::Default,
+            solver: Solver::Auto,
+            tolerance: 1e-6,
+            max_iterations: 1000,
+            start: Start::Pca,
+            restarts: 0,
+            seed: 0,
+            threads: None,
+            memory_budget: None,
+        }
+    }
+}
+
+/// How far a sample's mass spreads.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Smoothing {
+    Default,
+    Epsilon(f64),
+    Perplexity(f64),
+}
+
+/// Where the first attempt begins.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub enum Start {
+    /// The principal components.
+    #[default]
+    Pca,
+    /// A random subspace of the data's span, from the seed.
+    Random,
+    /// Given loadings, d x k; only their span inside the data's span matters.
+    Loadings(Matrix),
+}
+
+/// The parameters of a fit, not yet checked. Made by [`Ewca::params`], changed by its methods, checked by [`Params::check`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Params {
+    pub(crate) components: usize,
+    pub(crate) smoothing: Smoothing,
+    pub(crate) solver: Solver,
+    pub(crate) tolerance: f64,
+    pub(crate) max_iterations: usize,
+    pub(crate) start: Start,
+    pub(crate) restarts: usize,
+    pub(crate) seed: u64,
+    pub(crate) threads: Option<usize>,
+    pub(crate) memory_budget: Option<usize>,
+}
+
+impl Params {
+    /// The regularisation epsilon, in units of squared distance. Towards 0 the fit is PCA. Overrides a perplexity.
+    pub fn epsilon(mut self, epsilon: f64) -> Self {
+        self.smoothing = Smoothing::Epsilon(epsilon);
+        self
+    }
+
+    /// The wanted mean perplexity of the plan's rows, between 1 and n: over how many samples each one spreads. Epsilon is then
+    /// found by continuation. Overrides an epsilon. When neither is given: 10, or a third of the samples if that is less.
+    pub fn perplexity(mut self, perplexity: f64) -> Self {
+        self.smoothing = Smoothing::Perplexity(perplexity);
+        self
+    }
+
+    /// The algorithm.
+    pub fn solver(mut self, solver: Solver) -> Self {
+        self.solver = solver;
+        self
+    }
+
+    /// The relative gradient |G| / (2 lambda_max(Sigma)) at which a fit has converged; 1e-6 by default.
+    pub fn tolerance(mut self, tolerance: f64) -> Self {
+        self.tolerance = tolerance;
+        self
+    }
+
+    /// The largest number of iterations of one attempt; 1000 by default.
+    pub fn max_iterations(mut self, max_iterations: usize) -> Self {
+        self.max_iterations = max_iterations;
+        self
+    }
+
+    /// Where the first attempt begins; the principal components by default.
+    pub fn start(mut self, start: Start) -> Self {
+        self.start = start;
+        self
+    }
+
+    /// Further attempts from random subspaces; the lowest loss is kept. 0 by default.
+    pub fn restarts(mut self, restarts: usize) -> Self {
+        self.restarts = restarts;
+        self
+    }
+
+    /// The seed of everything random; 0 by default.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// The number of threads; all by default. It does not change the result.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// The most memory a fit may take, in bytes, apart from the data themselves. A fit that needs more is refused before it
+    /// allocates.
+    pub fn memory_budget(mut self, bytes: usize) -> Self {
+        self.memory_budget = Some(bytes);
+        self
+    }
+
+    /// Checks what can be checked without data.
+    pub fn check(self) -> Result<CheckedParams> {
+        let wrong =
+            |name, value: String, expected: &str| Err(Error::Parameter { name, value, expected: expected.to_string() });
+        if self.components == 0 {
+            return wrong("k", "0".into(), "at least one component is needed");
+        }
+        match self.smoothing {
+            Smoothing::Epsilon(e) if !(e.is_normal() && e > 0.0) => {
+                return wrong("epsilon", e.to_string(), "it must be positive and finite");
+            }
+            Smoothing::Perplexity(p) if !(p.is_finite() && p > 1.0) => {
+                return wrong("perplexity", p.to_string(), "it must be above 1 and below the number of samples");
+            }
+            _ => {}
+        }
+        if !(self.tolerance > 0.0 && self.tolerance < 1.0) {
+            return wrong("tolerance", self.tolerance.to_string(), "it must lie between 0 and 1");
+        }
+        if self.max_iterations == 0 {
+            return wrong("max_iterations", "0".into(), "at least one iteration is needed");
+        }
+        if self.threads == Some(0) {
+            return wrong("threads", "0".into(), "at least one thread is needed");
+        }
+        if let Solver::Mm(params) = self.solver
+            && params.inner_steps == 0
+        {
+            return wrong("inner_steps", "0".into(), "at least one inner step is needed");
+        }
+        if let Start::Loadings(loadings) = &self.start
+            && (loadings.columns() != self.components || !loadings.is_finite())
+        {
+            let value = format!("{} x {}", loadings.rows(), loadings.columns());
+            return wrong("start", value, "given loadings must be finite, one column per component");
+        }
+        Ok(CheckedParams { params: self })
+    }
+
+    /// Checks the parameters and fits.
+    pub fn fit<T: Scalar>(self, samples: &Samples<'_, T>) -> Result<Model> {
+        self.check()?.fit(samples)
+    }
+}
+
+/// Parameters that passed [`Params::check`]: what fits.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CheckedParams {
+    pub(crate) params: Params,
+}
+
+impl CheckedParams {
+    /// Fits.
+    pub fn fit<T: Scalar>(&self, samples: &Samples<'_, T>) -> Result<Model> {
+        self.fit_observed(samples, &mut |_: &Progress<'_>| Control::Continue)
+    }
+
+    /// Fits under the eyes of an observer, which sees every iteration and may stop the fit. A stopped fit returns its best
+    /// model, marked as interrupted.
+    pub fn fit_observed<T: Scalar>(&self, samples: &Samples<'_, T>, observer: &mut dyn Observer) -> Result<Model> {
+        driver::fit(samples, &self.params, None, observer)
+    }
+
+    /// Goes on from a state that an observer saved. The result has the same bits as that of a fit without interruption.
+    pub fn resume<T: Scalar>(
+        &self,
+        samples: &Samples<'_, T>,
+        state: FitState,
+        observer: &mut dyn Observer,
+    ) -> Result<Model> {
+        driver::fit(samples, &self.params, Some(state), observer)
+    }
+
+    /// One model for each epsilon, each started from its smaller neighbour's result: see [`crate::path`].
+    pub fn path<T: Scalar>(
+        &self,
+        samples: &Samples<'_, T>,
+        epsilons: &[f64],
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<Model>> {
+        path::fit_path(samples, &self.params, epsilons, observer)
+    }
+}

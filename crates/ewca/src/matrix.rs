@@ -1,0 +1,320 @@
+//! A dense matrix, and the few products and factorisations that the method needs.
+//!
+//! All of `faer` is behind this module. Its own parallelism changes results in the last bits with the number of threads, so
+//! products run sequentially inside blocks of fixed size, the blocks run in parallel, and sums over blocks are taken in order.
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, MatRef, Par};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::parallel;
+
+/// A dense column-major matrix of `f64`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Matrix {
+    rows: usize,
+    columns: usize,
+    data: Vec<f64>,
+}
+
+impl Matrix {
+    /// A matrix of zeros.
+    pub fn zeros(rows: usize, columns: usize) -> Self {
+        Self { rows, columns, data: vec![0.0; rows * columns] }
+    }
+
+    /// The matrix whose entry (i, j) is `entry(i, j)`.
+    pub fn from_fn(rows: usize, columns: usize, mut entry: impl FnMut(usize, usize) -> f64) -> Self {
+        let mut data = Vec::with_capacity(rows * columns);
+        for j in 0..columns {
+            data.extend((0..rows).map(|i| entry(i, j)));
+        }
+        Self { rows, columns, data }
+    }
+
+    /// A matrix from its rows, one after the other.
+    pub fn from_row_major(rows: usize, columns: usize, data: &[f64]) -> Result<Self> {
+        if rows.checked_mul(columns) != Some(data.len()) {
+            return Err(Error::Shape { rows, columns, expected: rows.saturating_mul(columns), found: data.len() });
+        }
+        Ok(Self::from_fn(rows, columns, |i, j| data[i * columns + j]))
+    }
+
+    /// A matrix from its columns, one after the other.
+    pub fn from_column_major(rows: usize, columns: usize, data: Vec<f64>) -> Result<Self> {
+        if rows.checked_mul(columns) != Some(data.len()) {
+            return Err(Error::Shape { rows, columns, expected: rows.saturating_mul(columns), found: data.len() });
+        }
+        Ok(Self { rows, columns, data })
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of columns.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Entry (row, column).
+    pub fn get(&self, row: usize, column: usize) -> f64 {
+        assert!(row < self.rows && column < self.columns, "({row}, {column}) is outside the matrix");
+        self.data[column * self.rows + row]
+    }
+
+    /// Sets entry (row, column).
+    pub fn set(&mut self, row: usize, column: usize, value: f64) {
+        assert!(row < self.rows && column < self.columns, "({row}, {column}) is outside the matrix");
+        self.data[column * self.rows + row] = value;
+    }
+
+    /// One column.
+    pub fn column(&self, column: usize) -> &[f64] {
+        &self.data[column * self.rows..(column + 1) * self.rows]
+    }
+
+    /// One column, to be changed.
+    pub fn column_mut(&mut self, column: usize) -> &mut [f64] {
+        &mut self.data[column * self.rows..(column + 1) * self.rows]
+    }
+
+    /// A copy of one row.
+    pub fn row(&self, row: usize) -> Vec<f64> {
+        (0..self.columns).map(|j| self.get(row, j)).collect()
+    }
+
+    /// All entries, column after column.
+    pub fn as_column_major(&self) -> &[f64] {
+        &self.data
+    }
+
+    /// A copy of all entries, row after row.
+    pub fn to_row_major(&self) -> Vec<f64> {
+        (0..self.rows).flat_map(|i| (0..self.columns).map(move |j| self.get(i, j))).collect()
+    }
+
+    /// The transpose.
+    pub fn transposed(&self) -> Self {
+        Self::from_fn(self.columns, self.rows, |i, j| self.get(j, i))
+    }
+
+    /// The first `columns` columns.
+    pub fn leading_columns(&self, columns: usize) -> Self {
+        Self { rows: self.rows, columns, data: self.data[..columns * self.rows].to_vec() }
+    }
+
+    pub(crate) fn as_column_major_mut(&mut self) -> &mut [f64] {
+        &mut self.data
+    }
+
+    pub(crate) fn identity(order: usize) -> Self {
+        Self::from_fn(order, order, |i, j| if i == j { 1.0 } else { 0.0 })
+    }
+
+    /// diag(factors) self.
+    pub(crate) fn scale_rows(&mut self, factors: &[f64]) {
+        for j in 0..self.columns {
+            self.column_mut(j).iter_mut().zip(factors).for_each(|(x, s)| *x *= s);
+        }
+    }
+
+    /// self diag(factors).
+    pub(crate) fn scale_columns(&mut self, factors: &[f64]) {
+        for (j, s) in factors.iter().enumerate() {
+            self.column_mut(j).iter_mut().for_each(|x| *x *= s);
+        }
+    }
+
+    /// self + factor other.
+    pub(crate) fn add_scaled(&mut self, factor: f64, other: &Self) {
+        self.data.iter_mut().zip(&other.data).for_each(|(x, y)| *x += factor * y);
+    }
+
+    pub(crate) fn scaled(mut self, factor: f64) -> Self {
+        self.data.iter_mut().for_each(|x| *x *= factor);
+        self
+    }
+
+    /// The Frobenius inner product.
+    pub(crate) fn dot(&self, other: &Self) -> f64 {
+        dot(&self.data, &other.data)
+    }
+
+    pub(crate) fn norm(&self) -> f64 {
+        self.dot(self).sqrt()
+    }
+
+    pub(crate) fn is_finite(&self) -> bool {
+        self.data.iter().all(|x| x.is_finite())
+    }
+
+    pub(crate) fn view(&self) -> MatRef<'_, f64> {
+        MatRef::from_column_major_slice(&self.data, self.rows, self.columns)
+    }
+
+    pub(crate) fn view_mut(&mut self) -> MatMut<'_, f64> {
+        MatMut::from_column_major_slice_mut(&mut self.data, self.rows, self.columns)
+    }
+
+    /// self * other, in parallel over blocks of rows.
+    pub(crate) fn times(&self, other: &Self) -> Self {
+        let mut out = Self::zeros(self.rows, other.columns);
+        let work = self.rows * self.columns * other.columns;
+        let blocks = parallel::blocks(self.rows, ROWS_PER_BLOCK);
+        if blocks.len() == 1 {
+            matmul(out.view_mut(), Accum::Replace, self.view(), other.view(), 1.0, Par::Seq);
+            return out;
+        }
+        let parts = parallel::map(&blocks, work, |block| {
+            let mut part = Self::zeros(block.len(), other.columns);
+            let rows = self.view().subrows(block.start, block.len());
+            matmul(part.view_mut(), Accum::Replace, rows, other.view(), 1.0, Par::Seq);
+            part
+        });
+        for (block, part) in blocks.iter().zip(&parts) {
+            for j in 0..out.columns {
+                out.column_mut(j)[block.clone()].copy_from_slice(part.column(j));
+            }
+        }
+        out
+    }
+
+    /// self' * other, in parallel over blocks of rows, summed in order.
+    pub(crate) fn transposed_times(&self, other: &Self) -> Self {
+        let work = self.rows * self.columns * other.columns;
+        let blocks = parallel::blocks(self.rows, ROWS_PER_BLOCK);
+        let parts = parallel::map(&blocks, work, |block| {
+            let mut part = Self::zeros(self.columns, other.columns);
+            let left = self.view().subrows(block.start, block.len()).transpose();
+            let right = other.view().subrows(block.start, block.len());
+            matmul(part.view_mut(), Accum::Replace, left, right, 1.0, Par::Seq);
+            part
+        });
+        sum_in_order(parts).unwrap_or_else(|| Self::zeros(self.columns, other.columns))
+    }
+
+    /// Copies the lower triangle over the upper one.
+    pub(crate) fn mirror_lower(&mut self) {
+        for j in 0..self.columns {
+            for i in j + 1..self.rows {
+                self.data[i * self.rows + j] = self.data[j * self.rows + i];
+            }
+        }
+    }
+
+    /// Makes the matrix exactly symmetric: (self + self') / 2.
+    pub(crate) fn symmetrise(&mut self) {
+        for j in 0..self.columns {
+            for i in j + 1..self.rows {
+                let mean = 0.5 * (self.get(i, j) + self.get(j, i));
+                self.set(i, j, mean);
+                self.set(j, i, mean);
+            }
+        }
+    }
+}
+
+const ROWS_PER_BLOCK: usize = 2048;
+
+pub(crate) fn sum_in_order(parts: Vec<Matrix>) -> Option<Matrix> {
+    parts.into_iter().reduce(|mut sum, part| {
+        sum.add_scaled(1.0, &part);
+        sum
+    })
+}
+
+pub(crate) fn dot(x: &[f64], y: &[f64]) -> f64 {
+    // Eight partial sums: lets the compiler use vector registers, and rounds better than one running sum.
+    let mut partial = [0.0; 8];
+    let (x8, y8) = (x.chunks_exact(8), y.chunks_exact(8));
+    let tail: f64 = x8.remainder().iter().zip(y8.remainder()).map(|(a, b)| a * b).sum();
+    for (a, b) in x8.zip(y8) {
+        for lane in 0..8 {
+            partial[lane] += a[lane] * b[lane];
+        }
+    }
+    partial.iter().sum::<f64>() + tail
+}
+
+/// Eigenvalues (descending) and eigenvectors (columns, in that order) of a symmetric matrix; only the lower triangle is read.
+pub(crate) fn symmetric_eigen(matrix: &Matrix) -> Result<(Vec<f64>, Matrix)> {
+    use faer::diag::Diag;
+    use faer::dyn_stack::{MemBuffer, MemStack};
+    use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
+    let order = matrix.rows();
+    let mut values = Diag::<f64>::zeros(order);
+    let mut vectors = Matrix::zeros(order, order);
+    let scratch = self_adjoint_evd_scratch::<f64>(order, ComputeEigenvectors::Yes, Par::Seq, Default::default());
+    self_adjoint_evd(
+        matrix.view(),
+        values.as_mut(),
+        Some(vectors.view_mut()),
+        Par::Seq,
+        MemStack::new(&mut MemBuffer::new(scratch)),
+        Default::default(),
+    )
+    .map_err(|_| Error::Eigen { order })?;
+    let values: Vec<f64> = (0..order).rev().map(|i| values.column_vector()[i]).collect();
+    if !values.iter().all(|x| x.is_finite()) || !vectors.is_finite() {
+        return Err(Error::Eigen { order });
+    }
+    let mut descending = Matrix::zeros(order, order);
+    for j in 0..order {
+        descending.column_mut(j).copy_from_slice(vectors.column(order - 1 - j));
+    }
+    Ok((values, descending))
+}
+
+/// Q of a thin QR factorisation by Householder reflections.
+pub(crate) fn qr_factor(matrix: &Matrix) -> Matrix {
+    let q = matrix.view().qr().compute_thin_Q();
+    Matrix::from_fn(matrix.rows(), matrix.columns(), |i, j| q[(i, j)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(rows: usize, columns: usize) -> Matrix {
+        Matrix::from_fn(rows, columns, |i, j| ((i * 7 + j * 3) % 11) as f64 - 5.0 + 0.1 * i as f64)
+    }
+
+    #[test]
+    fn products_agree_with_the_definition_across_blocks() {
+        let (a, b) = (sample(2 * ROWS_PER_BLOCK + 5, 3), sample(3, 2));
+        let ab = a.times(&b);
+        for i in [0, ROWS_PER_BLOCK - 1, ROWS_PER_BLOCK, 2 * ROWS_PER_BLOCK + 4] {
+            for j in 0..2 {
+                let want: f64 = (0..3).map(|l| a.get(i, l) * b.get(l, j)).sum();
+                assert!((ab.get(i, j) - want).abs() < 1e-9 * want.abs().max(1.0));
+            }
+        }
+        let ata = a.transposed_times(&a);
+        for i in 0..3 {
+            for j in 0..3 {
+                let want: f64 = a.column(i).iter().zip(a.column(j)).map(|(x, y)| x * y).sum();
+                assert!((ata.get(i, j) - want).abs() < 1e-12 * want.abs().max(1.0));
+            }
+        }
+    }
+
+    #[test]
+    fn eigen_and_qr_reproduce_their_matrix() {
+        let mut a = sample(6, 6);
+        a.symmetrise();
+        let (values, vectors) = symmetric_eigen(&a).unwrap();
+        assert!(values.windows(2).all(|w| w[0] >= w[1]));
+        let mut left = vectors.clone();
+        left.scale_columns(&values);
+        let mut back = left.times(&vectors.transposed());
+        back.add_scaled(-1.0, &a);
+        assert!(back.norm() < 1e-12 * a.norm());
+        let q = qr_factor(&sample(9, 3));
+        let mut gram = q.transposed_times(&q);
+        gram.add_scaled(-1.0, &Matrix::identity(3));
+        assert!(gram.norm() < 1e-14);
+    }
+}

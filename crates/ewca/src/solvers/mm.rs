@@ -1,0 +1,95 @@
+//! Algorithm 2 of the paper, block majorisation-minimisation: plan, then a few steps U <- qf(-P U).
+//!
+//! With X'X = n Sigma the paper's P U collapses to -(M U + c U), c = max(alpha, 0) lambda_max(Sigma), alpha = 1 - 2 nu, where
+//! nu is a lower bound of the smallest eigenvalue of diag(a)^-1/2 pi diag(a)^-1/2 (n lambda for uniform weights).
+
+use serde::{Deserialize, Serialize};
+
+use super::{Objective, Outcome, Point, State};
+use crate::error::Result;
+use crate::matrix::{Matrix, symmetric_eigen};
+use crate::subspace::Orthonormalisation;
+
+/// The lower bound of the plan's smallest eigenvalue that the majoriser uses. The tighter, the longer the steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EigenvalueBound {
+    /// The eigenvalue itself, by an eigen-decomposition of the n x n plan in every iteration.
+    Exact,
+    /// Gershgorin's -1/n, which costs nothing.
+    Gershgorin,
+    /// 0: valid because the plan is positive semi-definite, tighter than Gershgorin's, and free.
+    #[default]
+    Zero,
+}
+
+/// The parameters of Algorithm 2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MmParams {
+    /// Steps per plan (the paper's m_it).
+    pub inner_steps: usize,
+    /// The eigenvalue bound of the majoriser.
+    pub bound: EigenvalueBound,
+    /// How a step is made orthonormal.
+    pub orthonormalisation: Orthonormalisation,
+}
+
+impl Default for MmParams {
+    fn default() -> Self {
+        Self { inner_steps: 10, bound: EigenvalueBound::default(), orthonormalisation: Orthonormalisation::default() }
+    }
+}
+
+/// One iteration: `inner_steps` majorised steps at the current plan, then the plan anew.
+pub(crate) fn step(
+    objective: &mut Objective<'_>,
+    state: &mut State,
+    params: MmParams,
+    plan_tolerance: f64,
+) -> Result<Outcome> {
+    let nu = match params.bound {
+        EigenvalueBound::Zero => 0.0,
+        EigenvalueBound::Gershgorin => -1.0,
+        EigenvalueBound::Exact => smallest_eigenvalue(objective, &state.point)?,
+    };
+    let shift = (1.0 - 2.0 * nu).max(0.0) * objective.span.variances[0];
+    // The first image M V comes with the plan; each further one is a pass.
+    let mut image = state.point.image.clone();
+    let mut frame = state.point.frame.clone();
+    for inner in 0..params.inner_steps {
+        if inner > 0 {
+            image = image_of(objective, &state.point, &frame);
+        }
+        image.add_scaled(shift, &frame);
+        frame = params.orthonormalisation.of(&image)?;
+    }
+    let potential = std::mem::take(&mut state.point.potential);
+    state.point = objective.evaluate(frame, potential, &mut state.balancer, plan_tolerance);
+    Ok(Outcome::Moved)
+}
+
+/// M V at the current plan.
+fn image_of(objective: &mut Objective<'_>, point: &Point, frame: &Matrix) -> Matrix {
+    let mut scores = objective.span.coordinates.times(frame);
+    let mut carried = objective.carry(point, &scores).scaled(2.0);
+    scores.scale_rows(&objective.span.weights);
+    carried.add_scaled(-1.0, &scores);
+    objective.span.coordinates.transposed_times(&carried)
+}
+
+/// The smallest eigenvalue of diag(a)^-1/2 pi diag(a)^-1/2.
+fn smallest_eigenvalue(objective: &mut Objective<'_>, point: &Point) -> Result<f64> {
+    let a = &objective.span.weights;
+    objective.kernel.set_points(&point.scores, objective.epsilon);
+    let root: Vec<f64> = a.iter().zip(&point.potential).map(|(a, f)| a.sqrt() * f.exp()).collect();
+    let n = a.len();
+    let mut plan = Matrix::zeros(n, n);
+    for i in 0..n {
+        let line = objective.kernel.row(i);
+        for (j, out) in plan.column_mut(i).iter_mut().enumerate() {
+            *out = line[j] * root[i] * root[j];
+        }
+    }
+    let (values, _) = symmetric_eigen(&plan)?;
+    Ok(values[n - 1])
+}

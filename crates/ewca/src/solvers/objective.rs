@@ -1,0 +1,166 @@
+//! F(U) and everything a solver may ask of it, in the coordinates of the span.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
+use crate::kernel::Kernel;
+use crate::matrix::{Matrix, dot, symmetric_eigen};
+use crate::samples::Span;
+use crate::transport::Balancer;
+
+/// F at one epsilon, as a function of the frame V (r x k) that spans the subspace U = B V.
+#[derive(Debug)]
+pub(crate) struct Objective<'a> {
+    pub span: &'a Span,
+    pub epsilon: f64,
+    pub kernel: Kernel,
+    /// Passes that one plan may take before it is returned as it is.
+    pub max_plan_passes: usize,
+}
+
+/// A frame with its plan, value and gradient.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Point {
+    /// V: r x k, orthonormal.
+    pub frame: Matrix,
+    /// Z = Y V.
+    pub scores: Matrix,
+    /// f = g / epsilon.
+    pub potential: Vec<f64>,
+    /// Row sums of the plan.
+    pub masses: Vec<f64>,
+    pub marginal_error: f64,
+    /// F, by its dual value.
+    pub loss: f64,
+    /// M V.
+    pub image: Matrix,
+    /// V' M V.
+    pub compression: Matrix,
+    /// G = -2 (M V - V V'M V).
+    pub gradient: Matrix,
+    /// |G| / (2 lambda_max(Sigma)).
+    pub relative_gradient: f64,
+}
+
+/// The k leading eigenvectors of M at a point: where Algorithm 1 goes next, and the test of a minimum.
+#[derive(Debug, Clone)]
+pub(crate) struct Leading {
+    /// The k leading eigenvalues of M, and the next one where the span has room for it.
+    pub values: Vec<f64>,
+    pub frame: Matrix,
+    /// (sum of the k leading eigenvalues - tr V'MV): what Algorithm 1 can still win at this plan.
+    pub shortfall: f64,
+}
+
+impl Objective<'_> {
+    /// Solves the plan at `frame`, starting from `potential`.
+    pub fn evaluate(&mut self, frame: Matrix, potential: Vec<f64>, balancer: &mut Balancer, tolerance: f64) -> Point {
+        let scores = self.span.coordinates.times(&frame);
+        self.evaluate_scores(frame, scores, potential, balancer, tolerance)
+    }
+
+    /// The same where the scores are known.
+    pub fn evaluate_scores(
+        &mut self,
+        frame: Matrix,
+        scores: Matrix,
+        potential: Vec<f64>,
+        balancer: &mut Balancer,
+        tolerance: f64,
+    ) -> Point {
+        let a = &self.span.weights;
+        self.kernel.set_points(&scores, self.epsilon);
+        let plan = balancer.balance(&self.kernel, a, potential, &scores, tolerance, self.max_plan_passes);
+        // F = sum a (|x|^2 - |z|^2) + 2 sum a g - eps (sum pi - 1).
+        let kept: f64 =
+            (0..scores.columns()).map(|j| scores.column(j).iter().zip(a).map(|(z, a)| a * z * z).sum::<f64>()).sum();
+        let dual: f64 = a.iter().zip(&plan.potential).map(|(a, f)| 2.0 * a * f).sum();
+        let excess: f64 = plan.masses.iter().zip(a).map(|(p, a)| p - a).sum();
+        let loss = self.span.total_variance() - kept + self.epsilon * (dual - excess);
+        // M V = Y'(2 pi Z - a Z), corrected for what the marginals still lack: the exact derivative of the dual value.
+        let mut carried = plan.carried;
+        for j in 0..carried.columns() {
+            let z = scores.column(j);
+            for (i, x) in carried.column_mut(j).iter_mut().enumerate() {
+                *x = 2.0 * *x - (2.0 * plan.masses[i] - a[i]) * z[i];
+            }
+        }
+        let image = self.span.coordinates.transposed_times(&carried);
+        let mut compression = frame.transposed_times(&image);
+        compression.symmetrise();
+        let mut gradient = frame.times(&compression);
+        gradient.add_scaled(-1.0, &image);
+        let gradient = gradient.scaled(2.0);
+        let relative_gradient = gradient.norm() / (2.0 * self.span.variances[0]);
+        Point {
+            frame,
+            scores,
+            potential: plan.potential,
+            masses: plan.masses,
+            marginal_error: plan.marginal_error,
+            loss,
+            image,
+            compression,
+            gradient,
+            relative_gradient,
+        }
+    }
+
+    /// pi `columns` with the plan of `point`: one pass.
+    pub fn carry(&mut self, point: &Point, columns: &Matrix) -> Matrix {
+        self.kernel.set_points(&point.scores, self.epsilon);
+        let u: Vec<f64> = self.span.weights.iter().zip(&point.potential).map(|(a, f)| a * f.exp()).collect();
+        let mut carried = columns.clone();
+        carried.scale_rows(&u);
+        let mut carried = self.kernel.apply(&carried);
+        carried.scale_rows(&u);
+        carried
+    }
+
+    /// The diagonal of M in the principal axes: one pass. Only leading axes matter to whoever divides by differences of
+    /// eigenvalues; for the others the mean ratio to the variance of the last ones stands in.
+    pub fn diagonal(&mut self, point: &Point) -> Vec<f64> {
+        let variances = &self.span.variances;
+        let known = (3 * point.frame.columns()).max(16).min(variances.len());
+        let axes = self.span.coordinates.leading_columns(known);
+        let carried = self.carry(point, &axes);
+        let mut diagonal: Vec<f64> =
+            (0..known).map(|i| 2.0 * dot(axes.column(i), carried.column(i)) - variances[i]).collect();
+        let last = known - known.div_ceil(3)..known;
+        let ratio: f64 = last.clone().map(|i| diagonal[i] / variances[i]).sum::<f64>() / last.len() as f64;
+        diagonal.extend(variances[known..].iter().map(|v| ratio * v));
+        diagonal
+    }
+
+    /// M = Y'(2 pi - diag(a)) Y at `point`: one pass with r columns.
+    pub fn matrix(&mut self, point: &Point) -> Matrix {
+        let carried = self.carry(point, &self.span.coordinates);
+        let mut matrix = self.span.coordinates.transposed_times(&carried).scaled(2.0);
+        matrix.symmetrise();
+        for (i, variance) in self.span.variances.iter().enumerate() {
+            let value = matrix.get(i, i) - variance;
+            matrix.set(i, i, value);
+        }
+        matrix
+    }
+
+    /// The leading eigenvectors of M at `point`.
+    pub fn leading(&mut self, point: &Point) -> Result<Leading> {
+        let k = point.frame.columns();
+        let matrix = self.matrix(point);
+        let trace = point.frame.dot(&matrix.times(&point.frame));
+        let (mut values, vectors) = symmetric_eigen(&matrix)?;
+        values.truncate(k + 1);
+        let shortfall = (values[..k].iter().sum::<f64>() - trace).max(0.0);
+        Ok(Leading { values, frame: vectors.leading_columns(k), shortfall })
+    }
+}
+
+impl Point {
+    /// What of `direction` is tangent at this point: (I - V V') direction.
+    pub fn tangent(&self, direction: &Matrix) -> Matrix {
+        let mut out = direction.clone();
+        out.add_scaled(-1.0, &self.frame.times(&self.frame.transposed_times(direction)));
+        out
+    }
+}

@@ -1,0 +1,169 @@
+//! A transport plan, held as what it is made of.
+
+use crate::error::{Error, Result};
+use crate::kernel::Kernel;
+use crate::matrix::Matrix;
+
+/// The self-transport plan pi_ij = a_i a_j exp((g_i + g_j - |z_i - z_j|^2) / epsilon) of scores z with weights a.
+///
+/// It holds the scores and one potential, O(n k); an n x n matrix is made only by [`Plan::dense`].
+#[derive(Debug)]
+pub struct Plan {
+    scores: Matrix,
+    weights: Vec<f64>,
+    /// f = g / epsilon.
+    scaled_potential: Vec<f64>,
+    epsilon: f64,
+    /// a_i exp(f_i), and 0 where a_i is 0.
+    u: Vec<f64>,
+    kernel: Kernel,
+}
+
+impl Plan {
+    pub(crate) fn new(scores: Matrix, weights: Vec<f64>, scaled_potential: Vec<f64>, epsilon: f64) -> Self {
+        let u = weights.iter().zip(&scaled_potential).map(|(&a, f)| if a > 0.0 { a * f.exp() } else { 0.0 }).collect();
+        let mut kernel = Kernel::new(false);
+        kernel.set_points(&scores, epsilon);
+        Self { scores, weights, scaled_potential, epsilon, u, kernel }
+    }
+
+    /// Number of samples n.
+    pub fn len(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// Whether there are no samples (there always are).
+    pub fn is_empty(&self) -> bool {
+        self.weights.is_empty()
+    }
+
+    /// The regularisation epsilon.
+    pub fn epsilon(&self) -> f64 {
+        self.epsilon
+    }
+
+    /// The potential g, in units of the cost.
+    pub fn potential(&self) -> Vec<f64> {
+        self.scaled_potential.iter().map(|f| f * self.epsilon).collect()
+    }
+
+    /// The weights a: what the marginals should be.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    /// The row sums of the plan (and column sums: it is symmetric): what the marginals are. One pass over the kernel.
+    pub fn marginals(&self) -> Vec<f64> {
+        self.apply_vector(&vec![1.0; self.len()])
+    }
+
+    /// pi v.
+    ///
+    /// # Panics
+    /// If v does not have n entries.
+    pub fn apply_vector(&self, vector: &[f64]) -> Vec<f64> {
+        assert_eq!(vector.len(), self.len(), "the vector's length is not the number of samples");
+        self.apply(&Matrix::from_fn(self.len(), 1, |i, _| vector[i])).column(0).to_vec()
+    }
+
+    /// pi W, for W with n rows. One pass over the kernel, without storing it.
+    ///
+    /// # Panics
+    /// If W does not have n rows.
+    pub fn apply(&self, columns: &Matrix) -> Matrix {
+        assert_eq!(columns.rows(), self.len(), "the matrix' rows are not the number of samples");
+        let mut carried = columns.clone();
+        carried.scale_rows(&self.u);
+        let mut carried = self.kernel.apply(&carried);
+        carried.scale_rows(&self.u);
+        carried
+    }
+
+    /// Row i of the plan; it sums to a_i.
+    pub fn row(&self, row: usize) -> Vec<f64> {
+        self.kernel.row(row).iter().zip(&self.u).map(|(k, u)| self.u[row] * k * u).collect()
+    }
+
+    /// The `count` strongest partners of sample i, itself included: (sample, share of i's mass), strongest first.
+    pub fn partners(&self, row: usize, count: usize) -> Vec<(usize, f64)> {
+        strongest(&self.shares(&self.scores.row(row)), count)
+    }
+
+    /// How a point with the given scores spreads over the samples: shares that sum to 1, proportional to
+    /// a_j exp((g_j - |z - z_j|^2) / epsilon). For a sample of the fit this is its row of the plan, divided by its weight; for a
+    /// new sample it is the row that the fitted potentials give it.
+    ///
+    /// # Panics
+    /// If the point does not have k coordinates.
+    pub fn shares(&self, point: &[f64]) -> Vec<f64> {
+        assert_eq!(point.len(), self.scores.columns(), "the point's length is not the number of components");
+        let logs: Vec<f64> = (0..self.len())
+            .map(|j| {
+                if self.u[j] == 0.0 {
+                    return f64::NEG_INFINITY;
+                }
+                let d: f64 = point.iter().enumerate().map(|(l, z)| (z - self.scores.get(j, l)).powi(2)).sum();
+                self.weights[j].ln() + self.scaled_potential[j] - d / self.epsilon
+            })
+            .collect();
+        let largest = logs.iter().fold(f64::NEG_INFINITY, |m: f64, &x| m.max(x));
+        let mut shares: Vec<f64> = logs.iter().map(|x| (x - largest).exp()).collect();
+        let sum: f64 = shares.iter().sum();
+        shares.iter_mut().for_each(|x| *x /= sum);
+        shares
+    }
+
+    /// The perplexity of each row: exp of the entropy of its shares, the number of samples it spreads over, from 1 to n.
+    pub fn perplexities(&self) -> Vec<f64> {
+        let mut perplexities: Vec<f64> = self.kernel.row_entropies(&self.u).into_iter().map(f64::exp).collect();
+        for (i, perplexity) in perplexities.iter_mut().enumerate().filter(|(i, _)| self.weights[*i] == 0.0) {
+            let shares = self.shares(&self.scores.row(i));
+            *perplexity = shares.iter().filter(|&&q| q > 0.0).map(|q| -q * q.ln()).sum::<f64>().exp();
+        }
+        perplexities
+    }
+
+    /// The scores of each sample averaged over its partners: diag(a)^-1 pi Z (n pi Z for uniform weights).
+    pub fn barycentric_scores(&self) -> Matrix {
+        let k = self.scores.columns();
+        let mut columns = Matrix::from_fn(self.len(), k + 1, |i, j| if j < k { self.scores.get(i, j) } else { 1.0 });
+        columns = self.apply(&columns);
+        let mut out = columns.leading_columns(k);
+        let masses: Vec<f64> = columns.column(k).iter().map(|m| if *m > 0.0 { 1.0 / m } else { 0.0 }).collect();
+        out.scale_rows(&masses);
+        for i in (0..self.len()).filter(|&i| self.weights[i] == 0.0) {
+            let shares = self.shares(&self.scores.row(i));
+            for j in 0..k {
+                out.set(i, j, crate::matrix::dot(&shares, self.scores.column(j)));
+            }
+        }
+        out
+    }
+
+    /// The plan as an n x n matrix, if it takes at most `max_bytes`.
+    pub fn dense(&self, max_bytes: usize) -> Result<Matrix> {
+        let needed = self.len().saturating_mul(self.len()).saturating_mul(8);
+        if needed > max_bytes {
+            return Err(Error::Memory { needed, budget: max_bytes, cause: "samples" });
+        }
+        let mut dense = Matrix::zeros(self.len(), self.len());
+        for i in 0..self.len() {
+            dense.column_mut(i).copy_from_slice(&self.row(i));
+        }
+        Ok(dense)
+    }
+}
+
+/// The `count` largest shares with their positions, largest first; ties in order of position.
+pub(crate) fn strongest(shares: &[f64], count: usize) -> Vec<(usize, f64)> {
+    let mut order: Vec<usize> = (0..shares.len()).collect();
+    let by_share = |&i: &usize, &j: &usize| shares[j].total_cmp(&shares[i]).then(i.cmp(&j));
+    let count = count.min(order.len());
+    if count == 0 {
+        return Vec::new();
+    }
+    order.select_nth_unstable_by(count - 1, by_share);
+    order.truncate(count);
+    order.sort_by(by_share);
+    order.into_iter().map(|i| (i, shares[i])).collect()
+}
