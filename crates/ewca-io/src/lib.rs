@@ -1,2 +1,40 @@
 //! Tables in, results out: the file formats of the `ewca` program.
+//!
+//! Everything that is read becomes a [`Table`]: samples in rows, features in columns, with names.
+//!
+//! ```
+//! use ewca_io::{ReadOptions, Values, read_table_from};
+//!
+//! let csv = b"class,height,width\noak,3.5,1\nelm,2,0.25\n";
+//! let options = ReadOptions { label: Some("class".into()), ..ReadOptions::default() };
+//! let table = read_table_from(&csv[..], "trees.csv", &options)?;
+//!
+//! assert_eq!(table.features, ["height", "width"]);
+//! assert_eq!(table.labels.unwrap(), ["oak", "elm"]);
+//! let Values::Dense(values) = table.values else { unreachable!() };
+//! assert_eq!(values.data, [3.5, 1.0, 2.0, 0.25]);
+//! # Ok::<(), ewca_io::Error>(())
+//! ```
+//!
+//! Data flows one way: a file's bytes (`source`) go to the reader of its format (`csv`, ...), which
+//! makes a `Draft`; `finish` turns, completes and checks the draft, and what comes out is a [`Table`].
+//! Every file is taken as hostile: a reader returns an [`Error`] and neither panics nor allocates
+//! more than the bytes it has seen justify.
 #![forbid(unsafe_code)]
+
+mod csv;
+mod error;
+mod finish;
+mod format;
+mod options;
+mod read;
+mod source;
+mod table;
+mod write;
+
+pub use error::{Error, Place, Role};
+pub use format::Format;
+pub use options::{Missing, ReadOptions};
+pub use read::{read_table, read_table_from};
+pub use table::{DenseValues, SparseValues, Table, Values};
+pub use write::{AtomicWriter, Frame, TextColumn, write_atomically, write_table_csv};

@@ -1,0 +1,97 @@
+//! Comma-, semicolon- and tab-separated text.
+//!
+//! The first line that is not blank is the header (unless there is none). A first column without a
+//! name, as pandas and R write the row index, holds the ids; so does the extra first cell of each row
+//! where the header is one cell short, as R's `write.table` does. Blank lines are skipped, and white
+//! space around a cell does not count.
+//!
+//! A body without quotes takes the fast way (`plain`): numbers are parsed in place, lines in parallel.
+//! A body with quotes goes through the `csv` crate (`quoted`). Both use the same cells (`cell`).
+
+mod cell;
+mod layout;
+mod plain;
+mod quoted;
+
+use crate::error::closest;
+use crate::finish::Draft;
+use crate::{DenseValues, Error, ReadOptions, Values};
+use layout::Layout;
+
+/// Reads a whole text table.
+pub(crate) fn read(text: &[u8], file: &str, options: &ReadOptions) -> Result<Draft, Error> {
+    let (layout, body) = Layout::find(text, file, options)?;
+    let rows = match memchr::memchr(b'"', &text[body..]) {
+        None => plain::read(&text[body..], body, text, &layout)?,
+        Some(_) => quoted::read(&text[body..], body, text, &layout)?,
+    };
+    rows.into_draft(layout)
+}
+
+/// The body of a table.
+struct Rows {
+    /// The numbers, row after row; a missing cell is NaN.
+    numbers: Vec<f64>,
+    /// The text cells that the layout wants, row after row.
+    texts: Vec<String>,
+    /// The cells of the row that holds the labels (transposed tables only).
+    label_row: Option<Vec<String>>,
+}
+
+impl Rows {
+    fn into_draft(self, layout: Layout) -> Result<Draft, Error> {
+        let columns = layout.numeric_columns();
+        if columns == 0 {
+            return Err(Error::Nothing {
+                file: layout.file.into(),
+                what: "numeric columns",
+                advice: "check the delimiter, or give --delimiter",
+            });
+        }
+        let rows = self.numbers.len() / columns;
+        if rows == 0 {
+            return Err(Error::Nothing {
+                file: layout.file.into(),
+                what: "rows below its header",
+                advice: "pass --no-header if the first line holds data",
+            });
+        }
+        if let (Some(label), true, None) = (
+            &layout.options.label,
+            layout.options.transpose,
+            &self.label_row,
+        ) {
+            return Err(Error::NoColumn {
+                file: layout.file.into(),
+                role: crate::Role::Label,
+                name: label.clone(),
+                known: closest(label, self.texts.iter().map(String::as_str)),
+            });
+        }
+        let slots = layout.slots();
+        let column = |slot: Option<usize>| {
+            slot.map(|slot| {
+                self.texts
+                    .iter()
+                    .skip(slot)
+                    .step_by(slots.count)
+                    .cloned()
+                    .collect()
+            })
+        };
+        Ok(Draft {
+            ids: column(slots.id),
+            labels: self.label_row.clone().or_else(|| column(slots.label)),
+            filter: column(slots.filter),
+            features: layout.into_feature_names(),
+            values: Values::Dense(DenseValues {
+                rows,
+                columns,
+                data: self.numbers,
+            }),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

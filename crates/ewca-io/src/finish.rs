@@ -1,0 +1,438 @@
+//! From what a file says to a table that can be trusted: turned, chosen from, completed and checked.
+
+use std::collections::HashMap;
+
+use rayon::prelude::*;
+
+use crate::error::excerpt;
+use crate::{DenseValues, Error, Missing, Place, ReadOptions, SparseValues, Table, Values};
+
+/// What a reader found. Missing cells are NaN; rows are the file's rows.
+pub(crate) struct Draft {
+    pub values: Values,
+    /// Names of the columns, if the file has them.
+    pub features: Option<Vec<String>>,
+    /// Names of the rows, if the file has them.
+    pub ids: Option<Vec<String>>,
+    /// Classes of the samples (which are columns, if the table is to be transposed).
+    pub labels: Option<Vec<String>>,
+    /// The cells of the column that chooses rows.
+    pub filter: Option<Vec<String>>,
+}
+
+/// Turns a draft into a table.
+pub(crate) fn finish(mut draft: Draft, file: &str, options: &ReadOptions) -> Result<Table, Error> {
+    keep_matching(&mut draft, file, options)?;
+    if options.transpose {
+        draft.values = draft.values.transposed();
+        std::mem::swap(&mut draft.features, &mut draft.ids);
+    }
+    let features = match draft.features {
+        Some(names) => names,
+        None => (1..=draft.values.columns())
+            .map(|number| format!("column{number}"))
+            .collect(),
+    };
+    let mut table = Table {
+        values: draft.values,
+        features,
+        ids: draft.ids,
+        labels: draft.labels,
+    };
+    check_not_empty(&table, file)?;
+    check_names(&table.features, file)?;
+    check_finite(&table, file)?;
+    settle_missing(&mut table, file, options.missing)?;
+    Ok(table)
+}
+
+/// Keeps the rows that the filter chooses.
+fn keep_matching(draft: &mut Draft, file: &str, options: &ReadOptions) -> Result<(), Error> {
+    let (Some((column, wanted)), Some(cells)) = (&options.filter, &draft.filter) else {
+        return Ok(());
+    };
+    let keep: Vec<usize> = (0..cells.len())
+        .filter(|&row| &cells[row] == wanted)
+        .collect();
+    if keep.is_empty() {
+        return Err(Error::NoMatch {
+            file: file.into(),
+            column: excerpt(column.as_bytes()),
+            text: excerpt(wanted.as_bytes()),
+            first: excerpt(cells.first().map_or("", |cell| cell).as_bytes()),
+        });
+    }
+    draft.values = chosen_rows(&draft.values, &keep);
+    choose(&mut draft.ids, &keep);
+    choose(&mut draft.labels, &keep);
+    Ok(())
+}
+
+fn check_not_empty(table: &Table, file: &str) -> Result<(), Error> {
+    let advice = "check that the file was written to the end";
+    if table.rows() == 0 {
+        return Err(Error::Nothing {
+            file: file.into(),
+            what: "rows",
+            advice,
+        });
+    }
+    if table.columns() == 0 {
+        return Err(Error::Nothing {
+            file: file.into(),
+            what: "numeric columns",
+            advice,
+        });
+    }
+    Ok(())
+}
+
+fn check_names(names: &[String], file: &str) -> Result<(), Error> {
+    let mut seen: HashMap<&str, usize> = HashMap::with_capacity(names.len());
+    for (index, name) in names.iter().enumerate() {
+        if name.is_empty() {
+            return Err(Error::EmptyName {
+                file: file.into(),
+                position: index + 1,
+            });
+        }
+        if let Some(first) = seen.insert(name, index) {
+            return Err(Error::DuplicateName {
+                file: file.into(),
+                name: excerpt(name.as_bytes()),
+                first: first + 1,
+                second: index + 1,
+            });
+        }
+    }
+    Ok(())
+}
+
+fn check_finite(table: &Table, file: &str) -> Result<(), Error> {
+    match table
+        .values
+        .stored()
+        .par_iter()
+        .position_first(|value| value.is_infinite())
+    {
+        None => Ok(()),
+        Some(at) => {
+            let (row, column) = position(&table.values, at);
+            Err(Error::NotFinite {
+                file: file.into(),
+                place: Place::Row(row + 1),
+                column: excerpt(table.features[column].as_bytes()),
+                cell: table.values.stored()[at].to_string(),
+            })
+        }
+    }
+}
+
+/// The row and the column of a stored value.
+fn position(values: &Values, at: usize) -> (usize, usize) {
+    match values {
+        Values::Dense(dense) => (at / dense.columns, at % dense.columns),
+        Values::Sparse(sparse) => {
+            let row = sparse.offsets.partition_point(|&start| start <= at) - 1;
+            (row, sparse.indices[at] as usize)
+        }
+    }
+}
+
+/// Deals with NaN and with empty labels; afterwards there are none.
+fn settle_missing(table: &mut Table, file: &str, missing: Missing) -> Result<(), Error> {
+    let unlabelled = |table: &Table| {
+        table
+            .labels
+            .as_ref()
+            .and_then(|labels| labels.iter().position(|label| label.is_empty()))
+    };
+    if missing == Missing::DropRows
+        && (unlabelled(table).is_some() || first_missing(&table.values).is_some())
+    {
+        drop_rows(table, file)?;
+    }
+    if let Some(row) = unlabelled(table) {
+        return Err(Error::MissingLabel {
+            file: file.into(),
+            place: Place::Row(row + 1),
+        });
+    }
+    let Some(at) = first_missing(&table.values) else {
+        return Ok(());
+    };
+    match missing {
+        Missing::Error => {
+            let (row, column) = position(&table.values, at);
+            Err(Error::MissingCell {
+                file: file.into(),
+                place: Place::Row(row + 1),
+                column: excerpt(table.features[column].as_bytes()),
+            })
+        }
+        Missing::DropRows => Ok(()),
+        Missing::DropColumns => drop_columns(table, file),
+        Missing::Mean => fill_with_means(table, file),
+    }
+}
+
+fn first_missing(values: &Values) -> Option<usize> {
+    values
+        .stored()
+        .par_iter()
+        .position_first(|value| value.is_nan())
+}
+
+fn drop_rows(table: &mut Table, file: &str) -> Result<(), Error> {
+    let complete = |row: usize| match &table.values {
+        Values::Dense(dense) => dense.data[row * dense.columns..][..dense.columns]
+            .iter()
+            .all(|value| !value.is_nan()),
+        Values::Sparse(sparse) => sparse.row(row).1.iter().all(|value| !value.is_nan()),
+    };
+    let labelled = |row: usize| {
+        table
+            .labels
+            .as_ref()
+            .is_none_or(|labels| !labels[row].is_empty())
+    };
+    let keep: Vec<usize> = (0..table.rows())
+        .filter(|&row| complete(row) && labelled(row))
+        .collect();
+    if keep.is_empty() {
+        return Err(Error::AllMissing {
+            file: file.into(),
+            what: "row",
+        });
+    }
+    table.values = chosen_rows(&table.values, &keep);
+    choose(&mut table.ids, &keep);
+    choose(&mut table.labels, &keep);
+    Ok(())
+}
+
+fn drop_columns(table: &mut Table, file: &str) -> Result<(), Error> {
+    let mut complete = vec![true; table.columns()];
+    for (at, _) in table
+        .values
+        .stored()
+        .iter()
+        .enumerate()
+        .filter(|(_, value)| value.is_nan())
+    {
+        complete[position(&table.values, at).1] = false;
+    }
+    let keep: Vec<usize> = (0..complete.len())
+        .filter(|&column| complete[column])
+        .collect();
+    if keep.is_empty() {
+        return Err(Error::AllMissing {
+            file: file.into(),
+            what: "column",
+        });
+    }
+    table.values = chosen_columns(&table.values, &keep);
+    table.features = keep
+        .iter()
+        .map(|&column| std::mem::take(&mut table.features[column]))
+        .collect();
+    Ok(())
+}
+
+/// The mean of a column is that of its cells that are not missing; the zeros of a sparse one count.
+fn fill_with_means(table: &mut Table, file: &str) -> Result<(), Error> {
+    let (rows, columns) = (table.rows(), table.columns());
+    let mut sums = vec![0.0; columns];
+    let mut missing = vec![0usize; columns];
+    let mut add = |column: usize, value: f64| {
+        if value.is_nan() {
+            missing[column] += 1;
+        } else {
+            sums[column] += value;
+        }
+    };
+    match &table.values {
+        Values::Dense(dense) => dense.data.chunks_exact(columns).for_each(|row| {
+            row.iter()
+                .enumerate()
+                .for_each(|(column, &value)| add(column, value))
+        }),
+        Values::Sparse(sparse) => {
+            sparse
+                .indices
+                .iter()
+                .zip(&sparse.values)
+                .for_each(|(&column, &value)| add(column as usize, value));
+        }
+    }
+    if let Some(column) = missing.iter().position(|&count| count == rows) {
+        let column = excerpt(table.features[column].as_bytes());
+        return Err(Error::NoMean {
+            file: file.into(),
+            column,
+        });
+    }
+    let mean = |column: usize| sums[column] / (rows - missing[column]) as f64;
+    let fill = |column: usize, value: &mut f64| {
+        if value.is_nan() {
+            *value = mean(column);
+        }
+    };
+    match &mut table.values {
+        Values::Dense(dense) => dense.data.chunks_exact_mut(columns).for_each(|row| {
+            row.iter_mut()
+                .enumerate()
+                .for_each(|(column, value)| fill(column, value))
+        }),
+        Values::Sparse(SparseValues {
+            indices, values, ..
+        }) => {
+            indices
+                .iter()
+                .zip(values)
+                .for_each(|(&column, value)| fill(column as usize, value));
+        }
+    }
+    Ok(())
+}
+
+fn choose(names: &mut Option<Vec<String>>, keep: &[usize]) {
+    if let Some(names) = names {
+        *names = keep
+            .iter()
+            .map(|&row| std::mem::take(&mut names[row]))
+            .collect();
+    }
+}
+
+/// The rows `keep` (increasing) of `values`.
+pub(crate) fn chosen_rows(values: &Values, keep: &[usize]) -> Values {
+    match values {
+        Values::Dense(dense) => {
+            let mut data = Vec::with_capacity(keep.len() * dense.columns);
+            for &row in keep {
+                data.extend_from_slice(&dense.data[row * dense.columns..][..dense.columns]);
+            }
+            Values::Dense(DenseValues {
+                rows: keep.len(),
+                columns: dense.columns,
+                data,
+            })
+        }
+        Values::Sparse(sparse) => {
+            let mut chosen = SparseValues {
+                columns: sparse.columns,
+                offsets: vec![0],
+                indices: Vec::new(),
+                values: Vec::new(),
+            };
+            for &row in keep {
+                let (columns, values) = sparse.row(row);
+                chosen.indices.extend_from_slice(columns);
+                chosen.values.extend_from_slice(values);
+                chosen.offsets.push(chosen.indices.len());
+            }
+            Values::Sparse(chosen)
+        }
+    }
+}
+
+/// The columns `keep` (increasing) of `values`.
+pub(crate) fn chosen_columns(values: &Values, keep: &[usize]) -> Values {
+    match values {
+        Values::Dense(dense) => {
+            let mut data = Vec::with_capacity(keep.len() * dense.rows);
+            for row in dense.data.chunks_exact(dense.columns) {
+                data.extend(keep.iter().map(|&column| row[column]));
+            }
+            Values::Dense(DenseValues {
+                rows: dense.rows,
+                columns: keep.len(),
+                data,
+            })
+        }
+        Values::Sparse(sparse) => {
+            let mut place = vec![None; sparse.columns];
+            for (new, &old) in keep.iter().enumerate() {
+                place[old] = Some(new as u32);
+            }
+            let mut chosen = SparseValues {
+                columns: keep.len(),
+                offsets: vec![0],
+                indices: Vec::new(),
+                values: Vec::new(),
+            };
+            for row in 0..sparse.rows() {
+                let (columns, values) = sparse.row(row);
+                for (&column, &value) in columns.iter().zip(values) {
+                    if let Some(new) = place[column as usize] {
+                        chosen.indices.push(new);
+                        chosen.values.push(value);
+                    }
+                }
+                chosen.offsets.push(chosen.indices.len());
+            }
+            Values::Sparse(chosen)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn both() -> [Values; 2] {
+        let dense = DenseValues {
+            rows: 3,
+            columns: 3,
+            data: vec![1.0, 2.0, 0.0, 3.0, f64::NAN, 0.0, 5.0, 6.0, 0.0],
+        };
+        let sparse = SparseValues {
+            columns: 3,
+            offsets: vec![0, 2, 4, 6],
+            indices: vec![0, 1, 0, 1, 0, 1],
+            values: vec![1.0, 2.0, 3.0, f64::NAN, 5.0, 6.0],
+        };
+        [Values::Dense(dense), Values::Sparse(sparse)]
+    }
+
+    fn settled(values: Values, missing: Missing) -> Result<(Vec<f64>, Vec<String>), Error> {
+        let draft = Draft {
+            values,
+            features: None,
+            ids: None,
+            labels: None,
+            filter: None,
+        };
+        let options = ReadOptions {
+            missing,
+            ..ReadOptions::default()
+        };
+        let table = finish(draft, "t", &options)?;
+        let data = match table.values {
+            Values::Dense(dense) => dense.data,
+            Values::Sparse(sparse) => sparse.to_dense().data,
+        };
+        Ok((data, table.features))
+    }
+
+    #[test]
+    fn missing_cells_are_settled_the_same_in_dense_and_sparse() {
+        for values in both() {
+            let (data, _) = settled(values.clone(), Missing::DropRows).unwrap();
+            assert_eq!(data, [1.0, 2.0, 0.0, 5.0, 6.0, 0.0]);
+            let (data, features) = settled(values.clone(), Missing::DropColumns).unwrap();
+            assert_eq!(data, [1.0, 0.0, 3.0, 0.0, 5.0, 0.0]);
+            assert_eq!(features, ["column1", "column3"]);
+            let (data, _) = settled(values.clone(), Missing::Mean).unwrap();
+            assert_eq!(data[4], 4.0);
+            let error = settled(values, Missing::Error).unwrap_err();
+            assert!(
+                error
+                    .to_string()
+                    .starts_with("t, row 2, column 'column2': the cell is missing"),
+                "{error}"
+            );
+        }
+    }
+}

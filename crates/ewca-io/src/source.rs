@@ -1,0 +1,111 @@
+//! The bytes of a file: loaded, and decompressed as they arrive.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use crate::error::file_name;
+use crate::{Error, ReadOptions};
+
+/// A compressed file may always grow to this size ...
+const FREE_GROWTH: u64 = 1 << 30;
+/// ... and beyond it to this many times its own. Tables of text shrink 3 to 20 times.
+const LARGEST_RATIO: u64 = 256;
+
+/// The bytes of the file at `path`, decompressed.
+pub(crate) fn load(path: &Path, options: &ReadOptions) -> Result<Vec<u8>, Error> {
+    let file = file_name(path);
+    let opened = File::open(path).map_err(|source| Error::Read {
+        file: file.clone(),
+        source,
+    })?;
+    load_from(opened, &file, options)
+}
+
+/// The bytes that `reader` gives, decompressed.
+pub(crate) fn load_from(
+    reader: impl Read,
+    file: &str,
+    options: &ReadOptions,
+) -> Result<Vec<u8>, Error> {
+    let limit = options.max_bytes.unwrap_or(u64::MAX);
+    let bytes = take(reader, limit).map_err(|failure| failure.into_error(file))?;
+    if bytes.is_empty() {
+        return Err(Error::Empty { file: file.into() });
+    }
+    decompressed(bytes, file, options)
+}
+
+/// What `bytes` hold: the first bytes tell gzip and zstd from the rest, whatever the file is called.
+pub(crate) fn decompressed(
+    bytes: Vec<u8>,
+    file: &str,
+    options: &ReadOptions,
+) -> Result<Vec<u8>, Error> {
+    let limit = growth_limit(bytes.len() as u64, options);
+    let inside = if bytes.starts_with(&[0x1f, 0x8b]) {
+        take(flate2::read::MultiGzDecoder::new(&bytes[..]), limit)
+            .map_err(|failure| (failure, "gzip"))
+    } else if bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+        zstd::stream::read::Decoder::with_buffer(&bytes[..])
+            .map_err(Failure::Io)
+            .and_then(|decoder| take(decoder, limit))
+            .map_err(|failure| (failure, "zstd"))
+    } else {
+        return Ok(bytes);
+    };
+    match inside {
+        Ok(inside) if inside.is_empty() => Err(Error::Empty { file: file.into() }),
+        Ok(inside) => Ok(inside),
+        Err((Failure::Io(error), format)) => {
+            Err(Error::malformed(file, format, compressed_problem(&error)))
+        }
+        Err((failure, _)) => Err(failure.into_error(file)),
+    }
+}
+
+/// How many bytes may come out of `compressed` bytes.
+pub(crate) fn growth_limit(compressed: u64, options: &ReadOptions) -> u64 {
+    let usual = FREE_GROWTH.max(compressed.saturating_mul(LARGEST_RATIO));
+    options.max_bytes.unwrap_or(usual)
+}
+
+enum Failure {
+    Io(io::Error),
+    Limit(u64),
+}
+
+impl Failure {
+    fn into_error(self, file: &str) -> Error {
+        match self {
+            Failure::Io(source) => Error::Read {
+                file: file.into(),
+                source,
+            },
+            Failure::Limit(limit) => Error::TooLarge {
+                file: file.into(),
+                limit,
+            },
+        }
+    }
+}
+
+/// Everything that `reader` gives, unless it is more than `limit`. The buffer grows as bytes come.
+fn take(reader: impl Read, limit: u64) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    reader
+        .take(limit.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .map_err(Failure::Io)?;
+    if bytes.len() as u64 > limit {
+        return Err(Failure::Limit(limit));
+    }
+    Ok(bytes)
+}
+
+fn compressed_problem(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => "the compressed data ends too early".into(),
+        _ => format!("the compressed data is damaged ({error})"),
+    }
+}
