@@ -12,17 +12,21 @@ use super::search::Search;
 use super::{Certificate, Control, Iteration, Model, Observer, Progress, Termination};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
-use crate::matrix::Matrix;
+use crate::matrix::{Matrix, symmetric_eigen};
 use crate::parallel;
 use crate::samples::{Samples, Scalar, Span};
 use crate::solvers::{Leading, Objective, Outcome, Point, Solver, State, bcd, lbfgs, mm};
-use crate::subspace::{canonical_signs, grassmann_distance, polar_factor, principal_rotation, random_frame};
+use crate::subspace::{
+    Orthonormalisation, canonical_signs, grassmann_distance, polar_factor, principal_rotation, random_frame,
+};
 use crate::transport::Balancer;
 
 /// A stationary subspace is a saddle when Algorithm 1 could still win more than this fraction of lambda_max(Sigma).
 const SADDLE: f64 = 1e-9;
 /// The relative gradient that is good enough to measure a perplexity while epsilon still moves.
 const LOOSE: f64 = 1e-3;
+/// How near the mean perplexity must come to the wanted one: at the first subspace, at loose fits, at the end.
+const CLOSE: [f64; 3] = [0.05, 0.01, 1e-3];
 /// The marginal error of a first look.
 const FIRST_LOOK: f64 = 1e-2;
 const MAX_PLAN_PASSES: usize = 2000;
@@ -34,6 +38,7 @@ pub struct FitState {
     fingerprint: u64,
     attempt: usize,
     iteration: usize,
+    /// In units of the span, as everything below.
     epsilon: f64,
     /// None when epsilon is fixed.
     search: Option<Search>,
@@ -140,17 +145,16 @@ impl<'a> Run<'a> {
                 if loadings.rows() != samples.columns() {
                     return Err(Error::Columns { expected: samples.columns(), found: loadings.rows() });
                 }
-                let frame = crate::subspace::Orthonormalisation::Qr.of(&self.span.frame(samples, loadings))?;
-                let mut gram = frame.transposed_times(&frame);
-                gram.add_scaled(-1.0, &Matrix::identity(k));
-                if !frame.is_finite() || gram.norm() > 1e-8 {
+                let frame = self.span.frame(samples, loadings);
+                let (values, _) = symmetric_eigen(&frame.transposed_times(&frame))?;
+                if values[k - 1].is_nan() || values[k - 1] <= 1e-12 * values[0] {
                     return Err(Error::Parameter {
                         name: "start",
                         value: "given loadings".into(),
                         expected: "their columns must be independent inside the data's span".into(),
                     });
                 }
-                Ok(frame)
+                Orthonormalisation::Qr.of(&frame)
             }
         }
     }
@@ -164,9 +168,12 @@ impl<'a> Run<'a> {
             (Smoothing::Default, None) => Some(DEFAULT_PERPLEXITY.min((n / 3.0).max(1.0 + 0.3 * (n - 1.0)))),
         };
         let mut epsilon = match (self.params.smoothing, &warm) {
-            (_, Some((_, epsilon))) => *epsilon,
-            (Smoothing::Epsilon(epsilon), None) => epsilon,
-            _ => self.span.variances[0],
+            (_, Some((_, epsilon))) => epsilon / self.square(),
+            (Smoothing::Epsilon(epsilon), None) => epsilon / self.square(),
+            _ => {
+                let scores = self.span.coordinates.times(&frame);
+                target.map_or(self.span.variances[0], |p| first_guess(&scores, &self.span.weights, p))
+            }
         };
         let mut objective = self.objective(epsilon);
         let mut balancer = Balancer::default();
@@ -182,7 +189,7 @@ impl<'a> Run<'a> {
                 let point = objective.evaluate(frame.clone(), potential, &mut balancer, FIRST_LOOK);
                 let perplexity = mean_perplexity(&mut objective, &point);
                 potential = point.potential;
-                match search.next(epsilon, perplexity) {
+                match search.next(epsilon, perplexity, CLOSE[0]) {
                     Some(next) => epsilon = next,
                     None => break,
                 }
@@ -190,7 +197,7 @@ impl<'a> Run<'a> {
             search.again();
         }
         objective.epsilon = epsilon;
-        let point = objective.evaluate(frame, potential, &mut balancer, FIRST_LOOK);
+        let point = objective.evaluate(frame, potential, &mut balancer, self.first_plan_goal());
         Ok(FitState {
             fingerprint: self.fingerprint,
             attempt: 0,
@@ -203,6 +210,16 @@ impl<'a> Run<'a> {
             history: Vec::new(),
             best: None,
         })
+    }
+
+    /// The unit of squared length: from the span's units to those of the data.
+    fn square(&self) -> f64 {
+        self.span.unit * self.span.unit
+    }
+
+    /// The marginal error of the first plan: rough where the solver asks for better ones as it goes.
+    fn first_plan_goal(&self) -> f64 {
+        if self.solver == Solver::Lbfgs { FIRST_LOOK } else { self.plan_goal() }
     }
 
     /// The potential to begin with when nothing is known.
@@ -278,7 +295,7 @@ impl<'a> Run<'a> {
                 random_frame(objective.span.rank(), self.params.components, self.params.seed, state.attempt as u64);
             let potential = vec![0.0; objective.span.weights.len()];
             let mut balancer = Balancer::default();
-            let point = objective.evaluate(frame, potential, &mut balancer, FIRST_LOOK);
+            let point = objective.evaluate(frame, potential, &mut balancer, self.first_plan_goal());
             state.solver = State { point, balancer, curvature: lbfgs::Curvature::default() };
         }
     }
@@ -288,8 +305,8 @@ impl<'a> Run<'a> {
         let iteration = Iteration {
             attempt: state.attempt,
             iteration: state.iteration,
-            epsilon: state.epsilon,
-            loss: point.loss,
+            epsilon: state.epsilon * self.square(),
+            loss: point.loss * self.square(),
             relative_gradient: point.relative_gradient,
             marginal_error: point.marginal_error,
             kernel_passes: state.passes,
@@ -332,14 +349,14 @@ impl<'a> Run<'a> {
             }
             if let Some(search) = &mut state.search {
                 let perplexity = mean_perplexity(objective, &state.solver.point);
-                match search.next(state.epsilon, perplexity) {
+                match search.next(state.epsilon, perplexity, CLOSE[if state.final_stage { 2 } else { 1 }]) {
                     Some(epsilon) => {
                         state.epsilon = epsilon;
                         objective.epsilon = epsilon;
                         let potential = state.solver.point.potential.clone();
                         let frame = state.solver.point.frame.clone();
-                        let point = objective.evaluate(frame, potential, &mut state.solver.balancer, FIRST_LOOK);
-                        state.solver.point = point;
+                        let goal = self.first_plan_goal();
+                        state.solver.point = objective.evaluate(frame, potential, &mut state.solver.balancer, goal);
                         return Ok(None);
                     }
                     None if !state.final_stage => {
@@ -402,7 +419,8 @@ impl<'a> Run<'a> {
         let scores = scores.times(&turn);
 
         let frame = best.point.frame.times(&turn);
-        let active = Matrix::from_fn(span.active.len(), scores.columns(), |i, j| scores.get(span.active[i], j));
+        let active =
+            Matrix::from_fn(span.active.len(), scores.columns(), |i, j| scores.get(span.active[i], j) / span.unit);
         let mut balancer = Balancer::default();
         let point =
             objective.evaluate_scores(frame, active, best.point.potential.clone(), &mut balancer, self.plan_goal());
@@ -417,29 +435,35 @@ impl<'a> Run<'a> {
         let next_eigenvalue = (eigenvalues.len() > k).then(|| eigenvalues[k]);
         eigenvalues.truncate(k);
         let sum = eigenvalues.iter().sum::<f64>().abs();
+        let square = self.square();
         let certificate = Certificate {
             marginal_error: point.marginal_error,
-            duality_gap: duality_gap(objective, &point),
+            duality_gap: duality_gap(objective, &point) * square,
             relative_gradient: point.relative_gradient,
             eigen_deficit: shortfall / if sum > 0.0 { sum } else { span.variances[0] },
             collapsed: eigenvalues.iter().any(|&x| x <= 0.0),
-            eigenvalues,
-            next_eigenvalue,
+            eigenvalues: eigenvalues.into_iter().map(|x| x * square).collect(),
+            next_eigenvalue: next_eigenvalue.map(|x| x * square),
         };
         let perplexity = Perplexity::of(&perplexities(objective, &point));
         let distance_to_pca = grassmann_distance(&point.frame, &pca_frame(span.rank(), k))?;
-        let total = span.total_variance();
+        let total = span.total_variance() * square;
+        // The epsilon that was asked for, to the last bit.
+        let epsilon = match self.params.smoothing {
+            Smoothing::Epsilon(epsilon) if epsilon / square == objective.epsilon => epsilon,
+            _ => objective.epsilon * square,
+        };
         Ok(Model {
-            potential: extended_potential(samples, span, &scores, &point.potential, objective.epsilon),
+            potential: extended_potential(samples, span, &scores, &point.potential, epsilon),
             components,
             mean: samples.mean().to_vec(),
             scores,
             weights: samples.weights().to_vec(),
             explained_variance_ratio: explained_variance.iter().map(|v| v / total).collect(),
             explained_variance,
-            epsilon: objective.epsilon,
+            epsilon,
             perplexity,
-            loss: point.loss,
+            loss: point.loss * square,
             certificate,
             termination: best.termination,
             solver: self.solver,
@@ -467,6 +491,34 @@ fn perplexities(objective: &mut Objective<'_>, point: &Point) -> Vec<f64> {
 
 fn mean_perplexity(objective: &mut Objective<'_>, point: &Point) -> f64 {
     Perplexity::of(&perplexities(objective, point)).mean
+}
+
+/// A first epsilon for a wanted perplexity: from a few rows of the kernel, without balancing them.
+fn first_guess(scores: &Matrix, weights: &[f64], target: f64) -> f64 {
+    const ROWS: usize = 16;
+    let n = scores.rows();
+    let distances: Vec<Vec<f64>> = (0..n)
+        .step_by(n.div_ceil(ROWS))
+        .map(|i| {
+            let point = scores.row(i);
+            (0..n).map(|j| (0..point.len()).map(|l| (point[l] - scores.get(j, l)).powi(2)).sum()).collect()
+        })
+        .collect();
+    let mean_perplexity = |epsilon: f64| {
+        let of_row = |row: &Vec<f64>| {
+            let masses = || row.iter().zip(weights).map(|(d, a)| (a * (-d / epsilon).exp(), d / epsilon, a));
+            let total: f64 = masses().map(|(m, ..)| m).sum();
+            (total.ln() - masses().map(|(m, d, a)| m * (a.ln() - d)).sum::<f64>() / total).exp()
+        };
+        distances.iter().map(of_row).sum::<f64>() / distances.len() as f64
+    };
+    let mean_distance = distances.iter().flatten().sum::<f64>() / (distances.len() * n) as f64;
+    let (mut low, mut high) = ((1e-9 * mean_distance).ln(), (1e3 * mean_distance).ln());
+    while high - low > 0.1 {
+        let middle = 0.5 * (low + high);
+        if mean_perplexity(middle.exp()) < target { low = middle } else { high = middle }
+    }
+    (0.5 * (low + high)).exp()
 }
 
 /// g for all samples: those without weight get the potential that makes their shares sum to 1.
@@ -507,7 +559,7 @@ fn fingerprint(span: &Span, params: &Params) -> u64 {
     };
     let same = Params { threads: None, memory_budget: None, max_iterations: 0, ..params.clone() };
     add(format!("{same:?}").as_bytes());
-    for value in span.variances.iter().chain(&span.weights) {
+    for value in span.variances.iter().chain(&span.weights).chain([&span.unit]) {
         add(&value.to_bits().to_le_bytes());
     }
     hash

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 
 /// Up to this many samples the kernel is stored: below it a stored pass is faster than computing the kernel anew.
-const STORED_SAMPLES: usize = 1500;
+const STORED_SAMPLES: usize = 4096;
 
 /// The memory that a fit takes, and whether its kernel is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How near the mean perplexity must come to the wanted one, relatively.
-const CLOSE: f64 = 1e-3;
 const MAX_ROUNDS: usize = 60;
 
 /// A bracketed secant iteration on log(perplexity) against log(epsilon): the perplexity rises with epsilon.
@@ -24,11 +22,12 @@ impl Search {
         Self { target: target.ln(), lower: None, upper: None, last: None, slope: 1.0, rounds: 0 }
     }
 
-    /// The next epsilon, or none when this one is right (or as right as it gets).
-    pub fn next(&mut self, epsilon: f64, perplexity: f64) -> Option<f64> {
+    /// The next epsilon, or none when the perplexity is within the relative distance `close` of the target, or as near as it
+    /// gets.
+    pub fn next(&mut self, epsilon: f64, perplexity: f64, close: f64) -> Option<f64> {
         let (x, y) = (epsilon.ln(), perplexity.ln());
         self.rounds += 1;
-        if (y - self.target).abs() <= CLOSE || self.rounds >= MAX_ROUNDS {
+        if (y - self.target).abs() <= close || self.rounds >= MAX_ROUNDS {
             return None;
         }
         let bound = if y < self.target { &mut self.lower } else { &mut self.upper };
@@ -72,7 +71,7 @@ mod tests {
         let curve = |e: f64| 1.0 + 99.0 * e / (e + 30.0);
         for (start, target) in [(1e-3, 10.0), (1e6, 10.0), (1.0, 1.05), (1.0, 95.0)] {
             let (mut search, mut epsilon, mut rounds) = (Search::new(target), start, 0);
-            while let Some(next) = search.next(epsilon, curve(epsilon)) {
+            while let Some(next) = search.next(epsilon, curve(epsilon), 1e-3) {
                 epsilon = next;
                 rounds += 1;
             }
@@ -81,7 +80,7 @@ mod tests {
         }
         let jump = |e: f64| if e < 7.0 { 5.0 } else { 20.0 };
         let (mut search, mut epsilon) = (Search::new(10.0), 1.0);
-        while let Some(next) = search.next(epsilon, jump(epsilon)) {
+        while let Some(next) = search.next(epsilon, jump(epsilon), 1e-3) {
             epsilon = next;
         }
         assert!((epsilon / 7.0 - 1.0).abs() < 1e-3);

@@ -106,22 +106,33 @@ impl Kernel {
     /// One pass: the entropy of each row of the distribution q_ij proportional to u_j K_ij.
     pub fn row_entropies(&self, u: &[f64]) -> Vec<f64> {
         // With D = -log K and t_i = sum_j u_j K_ij:  H_i = log t_i - sum_j u_j K_ij (log u_j - D_ij) / t_i.
-        let logs: Vec<f64> = u.iter().map(|u| u.ln()).collect();
-        let sums = self.pass(2, self.dimensions + EXP_COST, |rows, out| {
-            let mut distances = vec![0.0; self.stride];
+        let logs = |u: f64| if u > 0.0 { u * u.ln() } else { 0.0 };
+        let masses = self.pad(&Matrix::from_fn(self.points, 2, |j, c| if c == 0 { u[j] } else { logs(u[j]) }));
+        let sums = self.pass(3, self.dimensions + EXP_COST, |rows, out| {
+            let width = TILE_COLUMNS.min(self.stride);
+            let mut distances = vec![0.0; rows.len() * width];
             let mut kernel = distances.clone();
-            for (i, out) in rows.zip(out.chunks_exact_mut(2)) {
-                self.distances(i..i + 1, 0, &mut distances);
-                kernel.copy_from_slice(&distances);
-                simd::exp_of_minus(&mut kernel);
-                for j in (0..self.points).filter(|&j| u[j] > 0.0 && kernel[j] > 0.0) {
-                    let mass = u[j] * kernel[j];
-                    out[0] += mass;
-                    out[1] += mass * (logs[j] - distances[j]);
-                }
+            let (mut by_kernel, mut by_cost) = (vec![0.0; rows.len() * 2], vec![0.0; rows.len()]);
+            for strip in parallel::blocks(self.stride, TILE_COLUMNS) {
+                let (first, width) = (strip.start, strip.len());
+                let (distances, kernel) = (&mut distances[..rows.len() * width], &mut kernel[..rows.len() * width]);
+                self.distances(rows.clone(), first, distances);
+                kernel.copy_from_slice(distances);
+                simd::exp_of_minus(kernel);
+                distances.iter_mut().zip(kernel.iter()).for_each(|(d, k)| *d *= k);
+                simd::add_product(kernel, width, width, &masses, self.stride, first, &mut by_kernel, 2);
+                simd::add_product(distances, width, width, &masses, self.stride, first, &mut by_cost, 1);
+            }
+            for ((out, sums), cost) in out.chunks_exact_mut(3).zip(by_kernel.chunks_exact(2)).zip(&by_cost) {
+                out.copy_from_slice(&[sums[0], sums[1], *cost]);
             }
         });
-        (0..self.points).map(|i| (sums.get(i, 0).ln() - sums.get(i, 1) / sums.get(i, 0)).max(0.0)).collect()
+        (0..self.points)
+            .map(|i| {
+                let total = sums.get(i, 0);
+                (total.ln() - (sums.get(i, 1) - sums.get(i, 2)) / total).max(0.0)
+            })
+            .collect()
     }
 
     /// One row of K.

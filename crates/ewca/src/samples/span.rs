@@ -10,7 +10,9 @@ const RANK_TOLERANCE: f64 = 1e-13;
 
 /// The active samples in their principal axes: y_i = B'(x_i - mean), with B an orthonormal basis of the span (d x r).
 ///
-/// Sum over i of a_i y_i y_i' is diagonal, with `variances` on the diagonal, descending.
+/// Sum over i of a_i y_i y_i' is diagonal, with `variances` on the diagonal, descending. Coordinates are in units of `unit`, a
+/// power of two near the largest standard deviation: squares of squares then stay in range whatever the data's scale, and the
+/// change of units rounds nothing.
 #[derive(Debug, Clone)]
 pub(crate) struct Span {
     /// n x r.
@@ -21,6 +23,8 @@ pub(crate) struct Span {
     pub weights: Vec<f64>,
     /// The numbers of the active samples.
     pub active: Vec<usize>,
+    /// The unit of length.
+    pub unit: f64,
     basis: Basis,
 }
 
@@ -45,10 +49,14 @@ impl Span {
         }
         let limit = (active.len() - 1).min(samples.columns);
         let rank = eigenvalues.iter().take(limit).take_while(|&&x| x > RANK_TOLERANCE * largest).count();
-        let variances = eigenvalues[..rank].to_vec();
+        let unit = largest.sqrt().log2().round().exp2();
+        let variances: Vec<f64> = eigenvalues[..rank].iter().map(|v| v / unit / unit).collect();
         let vectors = vectors.leading_columns(rank);
         let (coordinates, basis) = match side {
-            Side::Features => (samples.project(&active, &samples.mean, &vectors), Basis::Features(vectors)),
+            Side::Features => {
+                let coordinates = samples.project(&active, &samples.mean, &vectors).scaled(1.0 / unit);
+                (coordinates, Basis::Features(vectors))
+            }
             Side::Samples => {
                 // diag(a)^1/2 X = Q S B': Y = diag(a)^-1/2 Q S, and B = X' diag(a)^1/2 Q S^-1.
                 let deviations: Vec<f64> = variances.iter().map(|v| v.sqrt()).collect();
@@ -56,12 +64,12 @@ impl Span {
                 coordinates.scale_columns(&deviations);
                 coordinates.scale_rows(&weights.iter().map(|a| 1.0 / a.sqrt()).collect::<Vec<_>>());
                 let mut combination = vectors;
-                combination.scale_columns(&deviations.iter().map(|s| 1.0 / s).collect::<Vec<_>>());
+                combination.scale_columns(&deviations.iter().map(|s| 1.0 / (s * unit)).collect::<Vec<_>>());
                 combination.scale_rows(&weights.iter().map(|a| a.sqrt()).collect::<Vec<_>>());
                 (coordinates, Basis::Samples(combination))
             }
         };
-        Ok(Self { coordinates, variances, weights, active, basis })
+        Ok(Self { coordinates, variances, weights, active, unit, basis })
     }
 
     /// The working rank r.
@@ -111,7 +119,7 @@ mod tests {
             let (x, y) = (samples.row(span.active[i]), samples.row(span.active[j]));
             let full: f64 = x.iter().zip(y).map(|(a, b)| (a - b).powi(2)).sum();
             let (p, q) = (span.coordinates.row(i), span.coordinates.row(j));
-            let reduced: f64 = p.iter().zip(&q).map(|(a, b)| (a - b).powi(2)).sum();
+            let reduced: f64 = p.iter().zip(&q).map(|(a, b)| ((a - b) * span.unit).powi(2)).sum();
             assert!((full - reduced).abs() < 1e-10 * full, "{full} {reduced}");
         }
         // The basis is orthonormal, and going to features and back is the identity.
@@ -151,7 +159,7 @@ mod tests {
         let a = Span::new(&Samples::new(&near, 20, 30).unwrap()).unwrap();
         let b = Span::new(&Samples::new(&far, 20, 30).unwrap()).unwrap();
         for (x, y) in a.variances.iter().zip(&b.variances) {
-            assert!((x - y).abs() < 1e-8 * a.variances[0]);
+            assert!((x * a.unit.powi(2) - y * b.unit.powi(2)).abs() < 1e-8 * a.unit.powi(2));
         }
     }
 }

@@ -164,3 +164,44 @@ impl Point {
         out
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::Samples;
+    use crate::subspace::{polar_factor, random_frame};
+    use crate::testing;
+
+    #[test]
+    fn the_gradient_is_the_derivative_of_the_loss() {
+        for (n, d, weighted) in [(30, 6, false), (12, 40, true)] {
+            let data = testing::gaussian(n, d, 9);
+            let mut samples = Samples::new(&data, n, d).unwrap();
+            if weighted {
+                samples = samples.with_weights(&(1..=n).map(|i| i as f64).collect::<Vec<_>>()).unwrap();
+            }
+            let span = Span::new(&samples).unwrap();
+            let rank = span.rank();
+            for epsilon in [0.02, 0.3, 5.0] {
+                let mut objective =
+                    Objective { span: &span, epsilon, kernel: Kernel::new(true), max_plan_passes: 1000 };
+                let mut at = |frame: Matrix| {
+                    objective.evaluate(polar_factor(&frame).unwrap(), vec![0.0; n], &mut Balancer::default(), 1e-14)
+                };
+                let point = at(random_frame(rank, 3, 1, 0));
+                for stream in 1..4 {
+                    let direction = point.tangent(&random_frame(rank, 3, 1, stream));
+                    let h = 1e-4;
+                    let mut moved = |t: f64| {
+                        let mut frame = point.frame.clone();
+                        frame.add_scaled(t, &direction);
+                        at(frame).loss
+                    };
+                    let numeric = (8.0 * (moved(h) - moved(-h)) - (moved(2.0 * h) - moved(-2.0 * h))) / (12.0 * h);
+                    let exact = point.gradient.dot(&direction);
+                    assert!((numeric - exact).abs() < 1e-8 * point.loss, "epsilon {epsilon}: {numeric} {exact}");
+                }
+            }
+        }
+    }
+}

@@ -72,7 +72,7 @@ mod tests {
         let total: f64 = (1..=n).map(|i| i as f64).sum();
         let weights: Vec<f64> = (1..=n).map(|i| i as f64 / total).collect();
         let limits = SinkhornLimits { tolerance: 1e-12, max_iterations: 200_000 };
-        for epsilon in [0.05, 0.3, 1.0, 10.0] {
+        for epsilon in [0.3, 1.0, 10.0] {
             let (plan, error) = self_transport(&scores, &weights, epsilon, 1e-13).unwrap();
             assert!(error <= 1e-13);
             let dense = plan.dense(usize::MAX).unwrap();

@@ -81,7 +81,7 @@ impl Plan {
 
     /// Row i of the plan; it sums to a_i.
     pub fn row(&self, row: usize) -> Vec<f64> {
-        self.kernel.row(row).iter().zip(&self.u).map(|(k, u)| self.u[row] * k * u).collect()
+        self.kernel.row(row).iter().zip(&self.u).map(|(k, u)| k * (self.u[row] * u)).collect()
     }
 
     /// The `count` strongest partners of sample i, itself included: (sample, share of i's mass), strongest first.
