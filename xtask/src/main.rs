@@ -1,2 +1,77 @@
-//! Development commands.
-fn main() {}
+//! Development commands: `cargo xtask test` runs everything that must hold before a change lands.
+#![forbid(unsafe_code)]
+
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+const USAGE: &str = "usage: cargo xtask COMMAND
+
+  test     formatting, lints, all tests, documentation, licences, and the README's demo
+  bench    the side-by-side benchmark: writes bench/RESULTS.md (takes minutes)";
+
+/// A step of `test`: what it is called, and the command.
+type Step = (&'static str, &'static [&'static str]);
+
+const STEPS: [Step; 6] = [
+    ("formatting", &["cargo", "fmt", "--all", "--check"]),
+    ("lints", &["cargo", "clippy", "--workspace", "--all-targets", "--release", "--locked", "--", "-D", "warnings"]),
+    ("tests", &["cargo", "test", "--workspace", "--release", "--locked", "--quiet"]),
+    ("documentation", &["cargo", "doc", "--workspace", "--no-deps", "--locked", "--quiet"]),
+    ("licences", &["cargo", "deny", "--log-level", "error", "check", "bans", "licenses", "sources"]),
+    ("the README's demo", &["cargo", "run", "--release", "--locked", "--quiet", "--", "demo", "-o", "target/demo"]),
+];
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        ["test"] => test(),
+        ["bench"] => run(&["python3", "bench/compare.py"]),
+        _ => Err(USAGE.to_string()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn test() -> Result<(), String> {
+    if run_quietly(&["cargo", "deny", "--version"]).is_err() {
+        eprintln!("== installing cargo-deny, which checks licences");
+        run(&["cargo", "install", "--locked", "--quiet", "cargo-deny"])?;
+    }
+    for (name, words) in STEPS {
+        eprintln!("== {name}: {}", words.join(" "));
+        let clock = Instant::now();
+        run(words)?;
+        eprintln!("== {name}: {:.0} s", clock.elapsed().as_secs_f64());
+    }
+    eprintln!("== all passed");
+    Ok(())
+}
+
+fn command(words: &[&str]) -> Command {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
+    let mut command = Command::new(words[0]);
+    command.args(&words[1..]).current_dir(root).env("RUSTDOCFLAGS", "-D warnings");
+    command
+}
+
+fn run(words: &[&str]) -> Result<(), String> {
+    match command(words).status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("`{}` failed ({status})", words.join(" "))),
+        Err(error) => Err(format!("`{}` could not be started: {error}", words.join(" "))),
+    }
+}
+
+fn run_quietly(words: &[&str]) -> Result<(), String> {
+    match command(words).output() {
+        Ok(output) if output.status.success() => Ok(()),
+        _ => Err(format!("`{}` failed", words.join(" "))),
+    }
+}

@@ -29,16 +29,9 @@ pub(crate) fn finish(mut draft: Draft, file: &str, options: &ReadOptions) -> Res
     }
     let features = match draft.features {
         Some(names) => names,
-        None => (1..=draft.values.columns())
-            .map(|number| format!("column{number}"))
-            .collect(),
+        None => (1..=draft.values.columns()).map(|number| format!("column{number}")).collect(),
     };
-    let mut table = Table {
-        values: draft.values,
-        features,
-        ids: draft.ids,
-        labels: draft.labels,
-    };
+    let mut table = Table { values: draft.values, features, ids: draft.ids, labels: draft.labels };
     check_not_empty(&table, file)?;
     check_names(&table.features, file)?;
     check_finite(&table, file)?;
@@ -51,9 +44,7 @@ fn keep_matching(draft: &mut Draft, file: &str, options: &ReadOptions) -> Result
     let (Some((column, wanted)), Some(cells)) = (&options.filter, &draft.filter) else {
         return Ok(());
     };
-    let keep: Vec<usize> = (0..cells.len())
-        .filter(|&row| &cells[row] == wanted)
-        .collect();
+    let keep: Vec<usize> = (0..cells.len()).filter(|&row| &cells[row] == wanted).collect();
     if keep.is_empty() {
         return Err(Error::NoMatch {
             file: file.into(),
@@ -71,18 +62,10 @@ fn keep_matching(draft: &mut Draft, file: &str, options: &ReadOptions) -> Result
 fn check_not_empty(table: &Table, file: &str) -> Result<(), Error> {
     let advice = "check that the file was written to the end";
     if table.rows() == 0 {
-        return Err(Error::Nothing {
-            file: file.into(),
-            what: "rows",
-            advice,
-        });
+        return Err(Error::Nothing { file: file.into(), what: "rows", advice });
     }
     if table.columns() == 0 {
-        return Err(Error::Nothing {
-            file: file.into(),
-            what: "numeric columns",
-            advice,
-        });
+        return Err(Error::Nothing { file: file.into(), what: "numeric columns", advice });
     }
     Ok(())
 }
@@ -91,10 +74,7 @@ fn check_names(names: &[String], file: &str) -> Result<(), Error> {
     let mut seen: HashMap<&str, usize> = HashMap::with_capacity(names.len());
     for (index, name) in names.iter().enumerate() {
         if name.is_empty() {
-            return Err(Error::EmptyName {
-                file: file.into(),
-                position: index + 1,
-            });
+            return Err(Error::EmptyName { file: file.into(), position: index + 1 });
         }
         if let Some(first) = seen.insert(name, index) {
             return Err(Error::DuplicateName {
@@ -109,12 +89,7 @@ fn check_names(names: &[String], file: &str) -> Result<(), Error> {
 }
 
 fn check_finite(table: &Table, file: &str) -> Result<(), Error> {
-    match table
-        .values
-        .stored()
-        .par_iter()
-        .position_first(|value| value.is_infinite())
-    {
+    match table.values.stored().par_iter().position_first(|value| value.is_infinite()) {
         None => Ok(()),
         Some(at) => {
             let (row, column) = position(&table.values, at);
@@ -141,22 +116,13 @@ fn position(values: &Values, at: usize) -> (usize, usize) {
 
 /// Deals with NaN and with empty labels; afterwards there are none.
 fn settle_missing(table: &mut Table, file: &str, missing: Missing) -> Result<(), Error> {
-    let unlabelled = |table: &Table| {
-        table
-            .labels
-            .as_ref()
-            .and_then(|labels| labels.iter().position(|label| label.is_empty()))
-    };
-    if missing == Missing::DropRows
-        && (unlabelled(table).is_some() || first_missing(&table.values).is_some())
-    {
+    let unlabelled =
+        |table: &Table| table.labels.as_ref().and_then(|labels| labels.iter().position(|label| label.is_empty()));
+    if missing == Missing::DropRows && (unlabelled(table).is_some() || first_missing(&table.values).is_some()) {
         drop_rows(table, file)?;
     }
     if let Some(row) = unlabelled(table) {
-        return Err(Error::MissingLabel {
-            file: file.into(),
-            place: Place::Row(row + 1),
-        });
+        return Err(Error::MissingLabel { file: file.into(), place: Place::Row(row + 1) });
     }
     let Some(at) = first_missing(&table.values) else {
         return Ok(());
@@ -177,33 +143,18 @@ fn settle_missing(table: &mut Table, file: &str, missing: Missing) -> Result<(),
 }
 
 fn first_missing(values: &Values) -> Option<usize> {
-    values
-        .stored()
-        .par_iter()
-        .position_first(|value| value.is_nan())
+    values.stored().par_iter().position_first(|value| value.is_nan())
 }
 
 fn drop_rows(table: &mut Table, file: &str) -> Result<(), Error> {
     let complete = |row: usize| match &table.values {
-        Values::Dense(dense) => dense.data[row * dense.columns..][..dense.columns]
-            .iter()
-            .all(|value| !value.is_nan()),
+        Values::Dense(dense) => dense.data[row * dense.columns..][..dense.columns].iter().all(|value| !value.is_nan()),
         Values::Sparse(sparse) => sparse.row(row).1.iter().all(|value| !value.is_nan()),
     };
-    let labelled = |row: usize| {
-        table
-            .labels
-            .as_ref()
-            .is_none_or(|labels| !labels[row].is_empty())
-    };
-    let keep: Vec<usize> = (0..table.rows())
-        .filter(|&row| complete(row) && labelled(row))
-        .collect();
+    let labelled = |row: usize| table.labels.as_ref().is_none_or(|labels| !labels[row].is_empty());
+    let keep: Vec<usize> = (0..table.rows()).filter(|&row| complete(row) && labelled(row)).collect();
     if keep.is_empty() {
-        return Err(Error::AllMissing {
-            file: file.into(),
-            what: "row",
-        });
+        return Err(Error::AllMissing { file: file.into(), what: "row" });
     }
     table.values = chosen_rows(&table.values, &keep);
     choose(&mut table.ids, &keep);
@@ -213,29 +164,15 @@ fn drop_rows(table: &mut Table, file: &str) -> Result<(), Error> {
 
 fn drop_columns(table: &mut Table, file: &str) -> Result<(), Error> {
     let mut complete = vec![true; table.columns()];
-    for (at, _) in table
-        .values
-        .stored()
-        .iter()
-        .enumerate()
-        .filter(|(_, value)| value.is_nan())
-    {
+    for (at, _) in table.values.stored().iter().enumerate().filter(|(_, value)| value.is_nan()) {
         complete[position(&table.values, at).1] = false;
     }
-    let keep: Vec<usize> = (0..complete.len())
-        .filter(|&column| complete[column])
-        .collect();
+    let keep: Vec<usize> = (0..complete.len()).filter(|&column| complete[column]).collect();
     if keep.is_empty() {
-        return Err(Error::AllMissing {
-            file: file.into(),
-            what: "column",
-        });
+        return Err(Error::AllMissing { file: file.into(), what: "column" });
     }
     table.values = chosen_columns(&table.values, &keep);
-    table.features = keep
-        .iter()
-        .map(|&column| std::mem::take(&mut table.features[column]))
-        .collect();
+    table.features = keep.iter().map(|&column| std::mem::take(&mut table.features[column])).collect();
     Ok(())
 }
 
@@ -252,25 +189,17 @@ fn fill_with_means(table: &mut Table, file: &str) -> Result<(), Error> {
         }
     };
     match &table.values {
-        Values::Dense(dense) => dense.data.chunks_exact(columns).for_each(|row| {
-            row.iter()
-                .enumerate()
-                .for_each(|(column, &value)| add(column, value))
-        }),
+        Values::Dense(dense) => dense
+            .data
+            .chunks_exact(columns)
+            .for_each(|row| row.iter().enumerate().for_each(|(column, &value)| add(column, value))),
         Values::Sparse(sparse) => {
-            sparse
-                .indices
-                .iter()
-                .zip(&sparse.values)
-                .for_each(|(&column, &value)| add(column as usize, value));
+            sparse.indices.iter().zip(&sparse.values).for_each(|(&column, &value)| add(column as usize, value));
         }
     }
     if let Some(column) = missing.iter().position(|&count| count == rows) {
         let column = excerpt(table.features[column].as_bytes());
-        return Err(Error::NoMean {
-            file: file.into(),
-            column,
-        });
+        return Err(Error::NoMean { file: file.into(), column });
     }
     let mean = |column: usize| sums[column] / (rows - missing[column]) as f64;
     let fill = |column: usize, value: &mut f64| {
@@ -279,18 +208,12 @@ fn fill_with_means(table: &mut Table, file: &str) -> Result<(), Error> {
         }
     };
     match &mut table.values {
-        Values::Dense(dense) => dense.data.chunks_exact_mut(columns).for_each(|row| {
-            row.iter_mut()
-                .enumerate()
-                .for_each(|(column, value)| fill(column, value))
-        }),
-        Values::Sparse(SparseValues {
-            indices, values, ..
-        }) => {
-            indices
-                .iter()
-                .zip(values)
-                .for_each(|(&column, value)| fill(column as usize, value));
+        Values::Dense(dense) => dense
+            .data
+            .chunks_exact_mut(columns)
+            .for_each(|row| row.iter_mut().enumerate().for_each(|(column, value)| fill(column, value))),
+        Values::Sparse(SparseValues { indices, values, .. }) => {
+            indices.iter().zip(values).for_each(|(&column, value)| fill(column as usize, value));
         }
     }
     Ok(())
@@ -298,10 +221,7 @@ fn fill_with_means(table: &mut Table, file: &str) -> Result<(), Error> {
 
 fn choose(names: &mut Option<Vec<String>>, keep: &[usize]) {
     if let Some(names) = names {
-        *names = keep
-            .iter()
-            .map(|&row| std::mem::take(&mut names[row]))
-            .collect();
+        *names = keep.iter().map(|&row| std::mem::take(&mut names[row])).collect();
     }
 }
 
@@ -313,19 +233,11 @@ pub(crate) fn chosen_rows(values: &Values, keep: &[usize]) -> Values {
             for &row in keep {
                 data.extend_from_slice(&dense.data[row * dense.columns..][..dense.columns]);
             }
-            Values::Dense(DenseValues {
-                rows: keep.len(),
-                columns: dense.columns,
-                data,
-            })
+            Values::Dense(DenseValues { rows: keep.len(), columns: dense.columns, data })
         }
         Values::Sparse(sparse) => {
-            let mut chosen = SparseValues {
-                columns: sparse.columns,
-                offsets: vec![0],
-                indices: Vec::new(),
-                values: Vec::new(),
-            };
+            let mut chosen =
+                SparseValues { columns: sparse.columns, offsets: vec![0], indices: Vec::new(), values: Vec::new() };
             for &row in keep {
                 let (columns, values) = sparse.row(row);
                 chosen.indices.extend_from_slice(columns);
@@ -345,23 +257,15 @@ pub(crate) fn chosen_columns(values: &Values, keep: &[usize]) -> Values {
             for row in dense.data.chunks_exact(dense.columns) {
                 data.extend(keep.iter().map(|&column| row[column]));
             }
-            Values::Dense(DenseValues {
-                rows: dense.rows,
-                columns: keep.len(),
-                data,
-            })
+            Values::Dense(DenseValues { rows: dense.rows, columns: keep.len(), data })
         }
         Values::Sparse(sparse) => {
             let mut place = vec![None; sparse.columns];
             for (new, &old) in keep.iter().enumerate() {
                 place[old] = Some(new as u32);
             }
-            let mut chosen = SparseValues {
-                columns: keep.len(),
-                offsets: vec![0],
-                indices: Vec::new(),
-                values: Vec::new(),
-            };
+            let mut chosen =
+                SparseValues { columns: keep.len(), offsets: vec![0], indices: Vec::new(), values: Vec::new() };
             for row in 0..sparse.rows() {
                 let (columns, values) = sparse.row(row);
                 for (&column, &value) in columns.iter().zip(values) {
@@ -382,11 +286,7 @@ mod tests {
     use super::*;
 
     fn both() -> [Values; 2] {
-        let dense = DenseValues {
-            rows: 3,
-            columns: 3,
-            data: vec![1.0, 2.0, 0.0, 3.0, f64::NAN, 0.0, 5.0, 6.0, 0.0],
-        };
+        let dense = DenseValues { rows: 3, columns: 3, data: vec![1.0, 2.0, 0.0, 3.0, f64::NAN, 0.0, 5.0, 6.0, 0.0] };
         let sparse = SparseValues {
             columns: 3,
             offsets: vec![0, 2, 4, 6],
@@ -397,17 +297,8 @@ mod tests {
     }
 
     fn settled(values: Values, missing: Missing) -> Result<(Vec<f64>, Vec<String>), Error> {
-        let draft = Draft {
-            values,
-            features: None,
-            ids: None,
-            labels: None,
-            filter: None,
-        };
-        let options = ReadOptions {
-            missing,
-            ..ReadOptions::default()
-        };
+        let draft = Draft { values, features: None, ids: None, labels: None, filter: None };
+        let options = ReadOptions { missing, ..ReadOptions::default() };
         let table = finish(draft, "t", &options)?;
         let data = match table.values {
             Values::Dense(dense) => dense.data,
@@ -427,12 +318,7 @@ mod tests {
             let (data, _) = settled(values.clone(), Missing::Mean).unwrap();
             assert_eq!(data[4], 4.0);
             let error = settled(values, Missing::Error).unwrap_err();
-            assert!(
-                error
-                    .to_string()
-                    .starts_with("t, row 2, column 'column2': the cell is missing"),
-                "{error}"
-            );
+            assert!(error.to_string().starts_with("t, row 2, column 'column2': the cell is missing"), "{error}");
         }
     }
 }

@@ -38,10 +38,7 @@ impl FromStr for Format {
 
 /// The byte between cells that the name of a file implies.
 pub(crate) fn delimiter_of(file: &str) -> Option<u8> {
-    let plain = file
-        .strip_suffix(".gz")
-        .or(file.strip_suffix(".zst"))
-        .unwrap_or(file);
+    let plain = file.strip_suffix(".gz").or(file.strip_suffix(".zst")).unwrap_or(file);
     let extension = Path::new(plain).extension()?.to_str()?.to_ascii_lowercase();
     (extension == "tsv" || extension == "tab").then_some(b'\t')
 }

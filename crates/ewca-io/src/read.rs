@@ -19,11 +19,7 @@ pub fn read_table(path: &Path, options: &ReadOptions) -> Result<Table, Error> {
 
 /// Reads a table from a stream, such as the standard input. `name` stands for the file in messages,
 /// and its extension counts where the bytes leave a doubt.
-pub fn read_table_from(
-    reader: impl Read,
-    name: &str,
-    options: &ReadOptions,
-) -> Result<Table, Error> {
+pub fn read_table_from(reader: impl Read, name: &str, options: &ReadOptions) -> Result<Table, Error> {
     let bytes = source::load_from(reader, name, options)?;
     read_bytes(bytes, name, options)
 }

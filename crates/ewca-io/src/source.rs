@@ -15,19 +15,12 @@ const LARGEST_RATIO: u64 = 256;
 /// The bytes of the file at `path`, decompressed.
 pub(crate) fn load(path: &Path, options: &ReadOptions) -> Result<Vec<u8>, Error> {
     let file = file_name(path);
-    let opened = File::open(path).map_err(|source| Error::Read {
-        file: file.clone(),
-        source,
-    })?;
+    let opened = File::open(path).map_err(|source| Error::Read { file: file.clone(), source })?;
     load_from(opened, &file, options)
 }
 
 /// The bytes that `reader` gives, decompressed.
-pub(crate) fn load_from(
-    reader: impl Read,
-    file: &str,
-    options: &ReadOptions,
-) -> Result<Vec<u8>, Error> {
+pub(crate) fn load_from(reader: impl Read, file: &str, options: &ReadOptions) -> Result<Vec<u8>, Error> {
     let limit = options.max_bytes.unwrap_or(u64::MAX);
     let bytes = take(reader, limit).map_err(|failure| failure.into_error(file))?;
     if bytes.is_empty() {
@@ -37,15 +30,10 @@ pub(crate) fn load_from(
 }
 
 /// What `bytes` hold: the first bytes tell gzip and zstd from the rest, whatever the file is called.
-pub(crate) fn decompressed(
-    bytes: Vec<u8>,
-    file: &str,
-    options: &ReadOptions,
-) -> Result<Vec<u8>, Error> {
+pub(crate) fn decompressed(bytes: Vec<u8>, file: &str, options: &ReadOptions) -> Result<Vec<u8>, Error> {
     let limit = growth_limit(bytes.len() as u64, options);
     let inside = if bytes.starts_with(&[0x1f, 0x8b]) {
-        take(flate2::read::MultiGzDecoder::new(&bytes[..]), limit)
-            .map_err(|failure| (failure, "gzip"))
+        take(flate2::read::MultiGzDecoder::new(&bytes[..]), limit).map_err(|failure| (failure, "gzip"))
     } else if bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
         zstd::stream::read::Decoder::with_buffer(&bytes[..])
             .map_err(Failure::Io)
@@ -57,9 +45,7 @@ pub(crate) fn decompressed(
     match inside {
         Ok(inside) if inside.is_empty() => Err(Error::Empty { file: file.into() }),
         Ok(inside) => Ok(inside),
-        Err((Failure::Io(error), format)) => {
-            Err(Error::malformed(file, format, compressed_problem(&error)))
-        }
+        Err((Failure::Io(error), format)) => Err(Error::malformed(file, format, compressed_problem(&error))),
         Err((failure, _)) => Err(failure.into_error(file)),
     }
 }
@@ -78,14 +64,8 @@ enum Failure {
 impl Failure {
     fn into_error(self, file: &str) -> Error {
         match self {
-            Failure::Io(source) => Error::Read {
-                file: file.into(),
-                source,
-            },
-            Failure::Limit(limit) => Error::TooLarge {
-                file: file.into(),
-                limit,
-            },
+            Failure::Io(source) => Error::Read { file: file.into(), source },
+            Failure::Limit(limit) => Error::TooLarge { file: file.into(), limit },
         }
     }
 }
@@ -93,10 +73,7 @@ impl Failure {
 /// Everything that `reader` gives, unless it is more than `limit`. The buffer grows as bytes come.
 fn take(reader: impl Read, limit: u64) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
-    reader
-        .take(limit.saturating_add(1))
-        .read_to_end(&mut bytes)
-        .map_err(Failure::Io)?;
+    reader.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(Failure::Io)?;
     if bytes.len() as u64 > limit {
         return Err(Failure::Limit(limit));
     }

@@ -15,36 +15,20 @@ pub type AtomicWriter<'a> = BufWriter<&'a File>;
 /// and what was at `path` is still there.
 ///
 /// A path that is not a regular file (a terminal, a pipe) is written directly.
-pub fn write_atomically(
-    path: &Path,
-    write: impl FnOnce(&mut AtomicWriter) -> io::Result<()>,
-) -> Result<(), Error> {
-    try_write(path, write).map_err(|source| Error::Write {
-        file: file_name(path),
-        source,
-    })
+pub fn write_atomically(path: &Path, write: impl FnOnce(&mut AtomicWriter) -> io::Result<()>) -> Result<(), Error> {
+    try_write(path, write).map_err(|source| Error::Write { file: file_name(path), source })
 }
 
-fn try_write(
-    path: &Path,
-    write: impl FnOnce(&mut AtomicWriter) -> io::Result<()>,
-) -> io::Result<()> {
+fn try_write(path: &Path, write: impl FnOnce(&mut AtomicWriter) -> io::Result<()>) -> io::Result<()> {
     let existing = fs::metadata(path).ok();
     if existing.as_ref().is_some_and(|existing| existing.is_dir()) {
         return Err(io::ErrorKind::IsADirectory.into());
     }
-    if existing
-        .as_ref()
-        .is_some_and(|existing| !existing.is_file())
-    {
+    if existing.as_ref().is_some_and(|existing| !existing.is_file()) {
         return fill(&File::create(path)?, write);
     }
     // A link stays a link: what it points to is replaced.
-    let target = if existing.is_some() {
-        fs::canonicalize(path)?
-    } else {
-        path.to_path_buf()
-    };
+    let target = if existing.is_some() { fs::canonicalize(path)? } else { path.to_path_buf() };
     let folder = match target.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
@@ -59,15 +43,11 @@ fn try_write(
     }
     let temporary = builder.tempfile_in(folder)?;
     if let Some(existing) = existing {
-        temporary
-            .as_file()
-            .set_permissions(existing.permissions())?;
+        temporary.as_file().set_permissions(existing.permissions())?;
     }
     fill(temporary.as_file(), write)?;
     temporary.as_file().sync_all()?;
-    temporary
-        .persist(&target)
-        .map_err(|failure| failure.error)?;
+    temporary.persist(&target).map_err(|failure| failure.error)?;
     // The rename itself is safe on disk once the folder is; not every system can sync a folder.
     if let Ok(folder) = File::open(folder) {
         let _ = folder.sync_all();
@@ -108,11 +88,7 @@ pub struct TextColumn<'a> {
 impl Frame<'_> {
     /// Panics unless every part has `rows` rows: a mistake of the caller, not of a file.
     pub(crate) fn check(&self) {
-        assert_eq!(
-            self.values.len(),
-            self.rows * self.columns.len(),
-            "numbers of a frame"
-        );
+        assert_eq!(self.values.len(), self.rows * self.columns.len(), "numbers of a frame");
         for text in self.texts {
             assert_eq!(text.cells.len(), self.rows, "cells of column {}", text.name);
         }
@@ -146,12 +122,7 @@ pub fn write_table_csv(path: &Path, frame: &Frame) -> Result<(), Error> {
 
 fn write_lines(out: &mut impl Write, frame: &Frame, delimiter: u8) -> io::Result<()> {
     let mut line = Vec::new();
-    for name in frame
-        .texts
-        .iter()
-        .map(|text| text.name)
-        .chain(frame.columns.iter().map(String::as_str))
-    {
+    for name in frame.texts.iter().map(|text| text.name).chain(frame.columns.iter().map(String::as_str)) {
         push_text(&mut line, name, delimiter);
         line.push(delimiter);
     }
@@ -205,36 +176,17 @@ mod tests {
         let ids = strings(&["a, b", "say \"hi\"", "two\nlines"]);
         let columns = strings(&["EWC1", "EWC2"]);
         let values = [0.1, -0.0, 1e-300, f64::MAX, 5e-324, 1.0 / 3.0];
-        let texts = [TextColumn {
-            name: "id",
-            cells: &ids,
-        }];
-        let frame = Frame {
-            rows: 3,
-            texts: &texts,
-            columns: &columns,
-            values: &values,
-        };
+        let texts = [TextColumn { name: "id", cells: &ids }];
+        let frame = Frame { rows: 3, texts: &texts, columns: &columns, values: &values };
         for name in ["t.csv", "t.tsv", "t.csv.gz", "t.csv.zst"] {
             let path = folder.path().join(name);
             write_table_csv(&path, &frame).unwrap();
-            let options = ReadOptions {
-                id: Some("id".into()),
-                ..ReadOptions::default()
-            };
+            let options = ReadOptions { id: Some("id".into()), ..ReadOptions::default() };
             let table = read_table(&path, &options).unwrap();
             assert_eq!(table.ids.unwrap(), ids);
             assert_eq!(table.features, columns);
-            let Values::Dense(read) = table.values else {
-                panic!("dense")
-            };
-            assert!(
-                read.data
-                    .iter()
-                    .zip(&values)
-                    .all(|(a, b)| a.to_bits() == b.to_bits()),
-                "{name}"
-            );
+            let Values::Dense(read) = table.values else { panic!("dense") };
+            assert!(read.data.iter().zip(&values).all(|(a, b)| a.to_bits() == b.to_bits()), "{name}");
         }
     }
 
@@ -265,18 +217,14 @@ mod tests {
         write_atomically(&link, |file| file.write_all(b"new")).unwrap();
         assert_eq!(fs::read_to_string(&real).unwrap(), "new");
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-        assert_eq!(
-            fs::metadata(&real).unwrap().permissions().mode() & 0o777,
-            0o640
-        );
+        assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
     }
 
     #[cfg(unix)]
     #[test]
     fn a_full_device_is_reported() {
         if Path::new("/dev/full").exists() {
-            let error =
-                write_atomically(Path::new("/dev/full"), |file| file.write_all(b"x")).unwrap_err();
+            let error = write_atomically(Path::new("/dev/full"), |file| file.write_all(b"x")).unwrap_err();
             assert!(error.to_string().contains("the disk is full"), "{error}");
         }
     }

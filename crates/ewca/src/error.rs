@@ -26,6 +26,12 @@ pub enum Error {
         /// The buffer's length.
         found: usize,
     },
+    /// Compressed sparse rows that are none.
+    #[error("the sparse matrix is not valid: {what}")]
+    Sparse {
+        /// What is wrong with it.
+        what: String,
+    },
     /// Rows of different lengths.
     #[error("row {row} has {found} values where row 0 has {expected}: all rows need the same length")]
     Ragged {

@@ -3,6 +3,8 @@
 //! All of `faer` is behind this module. Its own parallelism changes results in the last bits with the number of threads, so
 //! products run sequentially inside blocks of fixed size, the blocks run in parallel, and sums over blocks are taken in order.
 
+use std::ops::Range;
+
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use serde::{Deserialize, Serialize};
@@ -106,11 +108,34 @@ impl Matrix {
         Self { rows: self.rows, columns, data: self.data[..columns * self.rows].to_vec() }
     }
 
+    /// A matrix by blocks of `size` rows, which `part` makes in parallel when `work` is worth it.
+    pub(crate) fn from_row_blocks(
+        rows: usize,
+        columns: usize,
+        size: usize,
+        work: usize,
+        part: impl Fn(Range<usize>) -> Self + Sync,
+    ) -> Self {
+        let blocks = parallel::blocks(rows, size);
+        let mut parts = parallel::map(&blocks, work, part);
+        if parts.len() == 1 {
+            return parts.remove(0);
+        }
+        let mut out = Self::zeros(rows, columns);
+        for (block, part) in blocks.iter().zip(&parts) {
+            for j in 0..columns {
+                out.column_mut(j)[block.clone()].copy_from_slice(part.column(j));
+            }
+        }
+        out
+    }
+
     pub(crate) fn as_column_major_mut(&mut self) -> &mut [f64] {
         &mut self.data
     }
 
-    pub(crate) fn identity(order: usize) -> Self {
+    /// The identity matrix.
+    pub fn identity(order: usize) -> Self {
         Self::from_fn(order, order, |i, j| if i == j { 1.0 } else { 0.0 })
     }
 
@@ -161,25 +186,13 @@ impl Matrix {
 
     /// self * other, in parallel over blocks of rows.
     pub(crate) fn times(&self, other: &Self) -> Self {
-        let mut out = Self::zeros(self.rows, other.columns);
         let work = self.rows * self.columns * other.columns;
-        let blocks = parallel::blocks(self.rows, ROWS_PER_BLOCK);
-        if blocks.len() == 1 {
-            matmul(out.view_mut(), Accum::Replace, self.view(), other.view(), 1.0, Par::Seq);
-            return out;
-        }
-        let parts = parallel::map(&blocks, work, |block| {
+        Self::from_row_blocks(self.rows, other.columns, ROWS_PER_BLOCK, work, |block| {
             let mut part = Self::zeros(block.len(), other.columns);
             let rows = self.view().subrows(block.start, block.len());
             matmul(part.view_mut(), Accum::Replace, rows, other.view(), 1.0, Par::Seq);
             part
-        });
-        for (block, part) in blocks.iter().zip(&parts) {
-            for j in 0..out.columns {
-                out.column_mut(j)[block.clone()].copy_from_slice(part.column(j));
-            }
-        }
-        out
+        })
     }
 
     /// self' * other, in parallel over blocks of rows, summed in order.
@@ -201,6 +214,15 @@ impl Matrix {
         for j in 0..self.columns {
             for i in j + 1..self.rows {
                 self.data[i * self.rows + j] = self.data[j * self.rows + i];
+            }
+        }
+    }
+
+    /// Copies the upper triangle over the lower one.
+    pub(crate) fn mirror_upper(&mut self) {
+        for j in 0..self.columns {
+            for i in j + 1..self.rows {
+                self.data[j * self.rows + i] = self.data[i * self.rows + j];
             }
         }
     }

@@ -46,11 +46,7 @@ pub(super) struct Slots {
 
 impl<'a> Layout<'a> {
     /// Reads the header; returns the layout and where the body starts.
-    pub fn find(
-        text: &[u8],
-        file: &'a str,
-        options: &'a ReadOptions,
-    ) -> Result<(Layout<'a>, usize), Error> {
+    pub fn find(text: &[u8], file: &'a str, options: &'a ReadOptions) -> Result<(Layout<'a>, usize), Error> {
         let start = start_of_text(text, file)?;
         let header_end = record_end(text, start);
         let delimiter = delimiter(&text[start..header_end], file, options)?;
@@ -61,10 +57,8 @@ impl<'a> Layout<'a> {
         if options.header {
             body = header_end;
             for cell in &first {
-                let name = std::str::from_utf8(cell).map_err(|_| Error::NotUtf8 {
-                    file: file.into(),
-                    place: Place::Line(line),
-                })?;
+                let name = std::str::from_utf8(cell)
+                    .map_err(|_| Error::NotUtf8 { file: file.into(), place: Place::Line(line) })?;
                 names.push(name.trim().to_string());
             }
             let next = skip_blank(text, body);
@@ -96,31 +90,15 @@ impl<'a> Layout<'a> {
                 advice: "leave out one of the two".into(),
             });
         }
-        let unnamed = self
-            .names
-            .first()
-            .is_some_and(|name| name.is_empty())
-            .then_some(0);
-        let id = options
-            .id
-            .as_ref()
-            .map(|name| self.column(name, Role::Id))
-            .transpose()?
-            .or(unnamed);
+        let unnamed = self.names.first().is_some_and(|name| name.is_empty()).then_some(0);
+        let id = options.id.as_ref().map(|name| self.column(name, Role::Id)).transpose()?.or(unnamed);
         // In a transposed table the labels are a row, not a column.
         let label = options.label.as_ref().filter(|_| !options.transpose);
-        let label = label
-            .map(|name| self.column(name, Role::Label))
-            .transpose()?;
-        let filter = options
-            .filter
-            .as_ref()
-            .map(|(name, _)| self.column(name, Role::Filter))
-            .transpose()?;
+        let label = label.map(|name| self.column(name, Role::Label)).transpose()?;
+        let filter = options.filter.as_ref().map(|(name, _)| self.column(name, Role::Filter)).transpose()?;
         if options.transpose && options.label.is_some() && id.is_none() {
             return Err(Error::Options {
-                problem: "--label names a row of a transposed table, and no column names the rows"
-                    .into(),
+                problem: "--label names a row of a transposed table, and no column names the rows".into(),
                 advice: "give the column with the names of the rows with --id".into(),
             });
         }
@@ -133,32 +111,17 @@ impl<'a> Layout<'a> {
         }
         columns.sort_unstable();
         columns.dedup();
-        self.texts = columns
-            .into_iter()
-            .map(|column| TextColumn {
-                column,
-                kept: kept.contains(&column),
-            })
-            .collect();
+        self.texts = columns.into_iter().map(|column| TextColumn { column, kept: kept.contains(&column) }).collect();
         Ok(())
     }
 
     fn column(&self, name: &str, role: Role) -> Result<usize, Error> {
-        self.names
-            .iter()
-            .position(|known| known == name)
-            .ok_or_else(|| Error::NoColumn {
-                file: self.file.into(),
-                role,
-                name: excerpt(name.as_bytes()),
-                known: closest(
-                    name,
-                    self.names
-                        .iter()
-                        .map(String::as_str)
-                        .filter(|name| !name.is_empty()),
-                ),
-            })
+        self.names.iter().position(|known| known == name).ok_or_else(|| Error::NoColumn {
+            file: self.file.into(),
+            role,
+            name: excerpt(name.as_bytes()),
+            known: closest(name, self.names.iter().map(String::as_str).filter(|name| !name.is_empty())),
+        })
     }
 
     /// The number of cells in a row.
@@ -172,12 +135,7 @@ impl<'a> Layout<'a> {
     }
 
     pub fn slots(&self) -> Slots {
-        let kept: Vec<usize> = self
-            .texts
-            .iter()
-            .filter(|text| text.kept)
-            .map(|text| text.column)
-            .collect();
+        let kept: Vec<usize> = self.texts.iter().filter(|text| text.kept).map(|text| text.column).collect();
         let slot = |column: Option<usize>| column.and_then(|c| kept.iter().position(|&k| k == c));
         Slots {
             id: slot(self.roles.id),
@@ -189,11 +147,7 @@ impl<'a> Layout<'a> {
 
     /// In a transposed table with labels: the column of row names, and the name of the label row.
     pub fn label_row(&self) -> Option<(usize, &'a str)> {
-        let label = self
-            .options
-            .label
-            .as_deref()
-            .filter(|_| self.options.transpose)?;
+        let label = self.options.label.as_deref().filter(|_| self.options.transpose)?;
         Some((self.roles.id?, label))
     }
 
@@ -215,11 +169,7 @@ impl<'a> Layout<'a> {
 fn start_of_text(text: &[u8], file: &str) -> Result<usize, Error> {
     let beginning = &text[..text.len().min(4096)];
     if beginning.starts_with(&[0xff, 0xfe]) || beginning.starts_with(&[0xfe, 0xff]) {
-        return Err(Error::unsupported(
-            file,
-            "its text is UTF-16",
-            "save it with the UTF-8 encoding",
-        ));
+        return Err(Error::unsupported(file, "its text is UTF-16", "save it with the UTF-8 encoding"));
     }
     if memchr::memchr(0, beginning).is_some() {
         return Err(Error::unsupported(
@@ -228,20 +178,14 @@ fn start_of_text(text: &[u8], file: &str) -> Result<usize, Error> {
             "check the file, or name its format with --format",
         ));
     }
-    if memchr::memchr(b'\n', text).is_none()
-        && memchr::memchr(b'\r', text).is_some_and(|at| at + 1 < text.len())
-    {
+    if memchr::memchr(b'\n', text).is_none() && memchr::memchr(b'\r', text).is_some_and(|at| at + 1 < text.len()) {
         return Err(Error::unsupported(
             file,
             "its lines end with a lone carriage return",
             "save it with Unix or Windows line ends",
         ));
     }
-    let mark = if text.starts_with(&[0xef, 0xbb, 0xbf]) {
-        3
-    } else {
-        0
-    };
+    let mark = if text.starts_with(&[0xef, 0xbb, 0xbf]) { 3 } else { 0 };
     let start = skip_blank(text, mark);
     if start == text.len() {
         return Err(Error::Empty { file: file.into() });
@@ -257,11 +201,7 @@ fn skip_blank(text: &[u8], mut start: usize) -> usize {
         }
         start += length + 1;
     }
-    if text[start..].trim_ascii().is_empty() {
-        text.len()
-    } else {
-        start
-    }
+    if text[start..].trim_ascii().is_empty() { text.len() } else { start }
 }
 
 /// The end of the record at `start`, with its line end: a line, or more when quotes span lines.
@@ -282,15 +222,9 @@ pub(super) fn cells(record: &[u8], delimiter: u8) -> Vec<Cow<'_, [u8]>> {
     let record = record.strip_suffix(b"\n").unwrap_or(record);
     let record = record.strip_suffix(b"\r").unwrap_or(record);
     if memchr::memchr(b'"', record).is_none() {
-        return record
-            .split(|&byte| byte == delimiter)
-            .map(Cow::Borrowed)
-            .collect();
+        return record.split(|&byte| byte == delimiter).map(Cow::Borrowed).collect();
     }
-    let mut reader = ::csv::ReaderBuilder::new()
-        .has_headers(false)
-        .delimiter(delimiter)
-        .from_reader(record);
+    let mut reader = ::csv::ReaderBuilder::new().has_headers(false).delimiter(delimiter).from_reader(record);
     let mut cells = ::csv::ByteRecord::new();
     // Reading from memory, one record, with any number of cells, cannot fail.
     let _ = reader.read_byte_record(&mut cells);

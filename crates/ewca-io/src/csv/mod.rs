@@ -56,11 +56,7 @@ impl Rows {
                 advice: "pass --no-header if the first line holds data",
             });
         }
-        if let (Some(label), true, None) = (
-            &layout.options.label,
-            layout.options.transpose,
-            &self.label_row,
-        ) {
+        if let (Some(label), true, None) = (&layout.options.label, layout.options.transpose, &self.label_row) {
             return Err(Error::NoColumn {
                 file: layout.file.into(),
                 role: crate::Role::Label,
@@ -69,26 +65,14 @@ impl Rows {
             });
         }
         let slots = layout.slots();
-        let column = |slot: Option<usize>| {
-            slot.map(|slot| {
-                self.texts
-                    .iter()
-                    .skip(slot)
-                    .step_by(slots.count)
-                    .cloned()
-                    .collect()
-            })
-        };
+        let column =
+            |slot: Option<usize>| slot.map(|slot| self.texts.iter().skip(slot).step_by(slots.count).cloned().collect());
         Ok(Draft {
             ids: column(slots.id),
             labels: self.label_row.clone().or_else(|| column(slots.label)),
             filter: column(slots.filter),
             features: layout.into_feature_names(),
-            values: Values::Dense(DenseValues {
-                rows,
-                columns,
-                data: self.numbers,
-            }),
+            values: Values::Dense(DenseValues { rows, columns, data: self.numbers }),
         })
     }
 }

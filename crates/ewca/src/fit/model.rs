@@ -133,6 +133,13 @@ impl Model {
         Ok(samples.project(&all, &self.mean, &self.components))
     }
 
+    /// The scores of new samples in compressed sparse rows (see [`Samples::sparse`]), without making them dense.
+    pub fn transform_sparse<T: Scalar>(&self, offsets: &[usize], positions: &[u32], values: &[T]) -> Result<Matrix> {
+        let samples = Samples::uncentred_sparse(offsets, positions, values, self.n_features())?;
+        let all: Vec<usize> = (0..samples.rows()).collect();
+        Ok(samples.project(&all, &self.mean, &self.components))
+    }
+
     /// Samples from scores (rows x k): Z U' + mean, rows x d.
     pub fn inverse_transform(&self, scores: &Matrix) -> Result<Matrix> {
         if scores.columns() != self.n_components() {

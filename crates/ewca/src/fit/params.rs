@@ -206,7 +206,9 @@ impl CheckedParams {
         driver::fit(samples, &self.params, Some(state), observer)
     }
 
-    /// One model for each epsilon, each started from its smaller neighbour's result: see [`crate::path`].
+    /// One model for each epsilon, in the given order. They are fitted in ascending order, each from its smaller neighbour's
+    /// result, so that the path follows the branch of PCA: coming down from a large epsilon ends in collapsed optima. When the
+    /// observer stops it, the models up to there are returned, the last one marked as interrupted.
     pub fn path<T: Scalar>(
         &self,
         samples: &Samples<'_, T>,

@@ -1,22 +1,22 @@
 //! The data: n samples x d features, weighted, centred on the fly.
 //!
-//! [`Samples`] borrows the caller's matrix; nothing here ever makes a centred copy of it. What the method needs of the data are
-//! four operations (the mean, the Gram matrix of the cheaper side, X U and X' W), each a blocked walk over the rows.
+//! [`Samples`] borrows the caller's matrix, dense or sparse; nothing here ever makes a centred copy of it. What the method needs
+//! of the data are four operations: the mean, the Gram matrix of the cheaper side, X U, and X'W.
 
+mod dense;
 mod span;
+mod sparse;
 
 use std::borrow::Cow;
 use std::ops::Range;
-
-use faer::linalg::matmul::matmul;
-use faer::linalg::matmul::triangular::{self, BlockStructure};
-use faer::{Accum, MatMut, MatRef, Par};
 
 pub(crate) use span::Span;
 
 use crate::error::{Error, Result};
 use crate::matrix::Matrix;
 use crate::parallel;
+use dense::Dense;
+use sparse::Sparse;
 
 /// A floating point type that samples may come in: `f64` or `f32`. Everything is computed in `f64`.
 pub trait Scalar: Copy + Send + Sync + Into<f64> + private::Sealed + 'static {}
@@ -44,17 +44,30 @@ const MAGNITUDES: Range<f64> = 1e-140..1e140;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Samples<'a, T: Scalar = f64> {
-    data: Cow<'a, [T]>,
+    values: Values<'a, T>,
     rows: usize,
     columns: usize,
     weights: Vec<f64>,
     mean: Vec<f64>,
 }
 
+#[derive(Debug, Clone)]
+enum Values<'a, T: Scalar> {
+    Dense(Dense<'a, T>),
+    Sparse(Sparse<'a, T>),
+}
+
+/// Between what a Gram matrix is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Samples,
+    Features,
+}
+
 impl<'a, T: Scalar> Samples<'a, T> {
     /// Borrows a row-major matrix of `rows` samples x `columns` features, each sample with the same weight.
     pub fn new(data: &'a [T], rows: usize, columns: usize) -> Result<Self> {
-        Self::from_cow(Cow::Borrowed(data), rows, columns)
+        Self::uncentred(data, rows, columns)?.centred()
     }
 
     /// The same, from rows of their own.
@@ -68,30 +81,83 @@ impl<'a, T: Scalar> Samples<'a, T> {
             }
             data.extend_from_slice(values);
         }
-        Self::from_cow(Cow::Owned(data), rows.len(), columns)
+        Self::from_dense(Cow::Owned(data), rows.len(), columns)?.centred()
     }
 
-    fn from_cow(data: Cow<'a, [T]>, rows: usize, columns: usize) -> Result<Self> {
+    /// Borrows compressed sparse rows: row i has the entries `offsets[i]..offsets[i + 1]` of `positions` (columns, ascending) and
+    /// `values`. They stay sparse: the centring is never carried out on them.
+    ///
+    /// ```
+    /// use ewca::Samples;
+    /// // [[1, 0, 2], [0, 0, 3]]
+    /// let samples = Samples::sparse(&[0, 2, 3], &[0, 2, 2], &[1.0, 2.0, 3.0], 3)?;
+    /// assert_eq!(samples.row(0), [1.0, 0.0, 2.0]);
+    /// assert_eq!(samples.mean(), [0.5, 0.0, 2.5]);
+    /// # Ok::<(), ewca::Error>(())
+    /// ```
+    pub fn sparse(offsets: &'a [usize], positions: &'a [u32], values: &'a [T], columns: usize) -> Result<Self> {
+        Self::uncentred_sparse(offsets, positions, values, columns)?.centred()
+    }
+
+    /// Samples to be projected with somebody else's mean: any number of them.
+    pub(crate) fn uncentred(data: &'a [T], rows: usize, columns: usize) -> Result<Self> {
+        Self::from_dense(Cow::Borrowed(data), rows, columns)
+    }
+
+    /// The same for compressed sparse rows.
+    pub(crate) fn uncentred_sparse(
+        offsets: &'a [usize],
+        positions: &'a [u32],
+        values: &'a [T],
+        columns: usize,
+    ) -> Result<Self> {
+        let rows = offsets.len().saturating_sub(1);
+        if rows == 0 || columns == 0 {
+            return Err(Error::Empty { rows, columns });
+        }
+        let values = Values::Sparse(Sparse::new(offsets, positions, values, columns)?);
+        Self::checked(values, rows, columns)
+    }
+
+    fn from_dense(data: Cow<'a, [T]>, rows: usize, columns: usize) -> Result<Self> {
         if rows == 0 || columns == 0 {
             return Err(Error::Empty { rows, columns });
         }
         if rows.checked_mul(columns) != Some(data.len()) {
             return Err(Error::Shape { rows, columns, expected: rows.saturating_mul(columns), found: data.len() });
         }
-        let mut samples = Self { data, rows, columns, weights: vec![1.0 / rows as f64; rows], mean: Vec::new() };
-        samples.check_values()?;
-        if rows < 2 {
-            return Err(Error::TooFewSamples { found: rows });
-        }
-        samples.mean = samples.weighted_mean();
-        Ok(samples)
+        Self::checked(Values::Dense(Dense { data, rows, columns }), rows, columns)
     }
 
-    /// Samples to be projected with somebody else's mean: any number of them.
-    pub(crate) fn uncentred(data: &'a [T], rows: usize, columns: usize) -> Result<Self> {
-        let samples = Self { data: Cow::Borrowed(data), rows, columns, weights: Vec::new(), mean: Vec::new() };
-        samples.check_values()?;
-        Ok(samples)
+    /// Samples whose values are all numbers of a sensible size.
+    fn checked(values: Values<'a, T>, rows: usize, columns: usize) -> Result<Self> {
+        let all: &[T] = match &values {
+            Values::Dense(dense) => &dense.data,
+            Values::Sparse(sparse) => sparse.values(),
+        };
+        match largest_magnitude(all) {
+            Some(magnitude) if magnitude == 0.0 || MAGNITUDES.contains(&magnitude) => {}
+            Some(magnitude) => return Err(Error::Range { magnitude }),
+            None => {
+                let entry = all.iter().position(|&x| !x.into().is_finite()).unwrap_or(0);
+                let (row, column) = match &values {
+                    Values::Dense(_) => (entry / columns, entry % columns),
+                    Values::Sparse(sparse) => sparse.place(entry),
+                };
+                return Err(Error::NotFinite { row, column, value: all[entry].into() });
+            }
+        }
+        Ok(Self { values, rows, columns, weights: Vec::new(), mean: Vec::new() })
+    }
+
+    /// The same samples with uniform weights and their mean.
+    fn centred(mut self) -> Result<Self> {
+        if self.rows < 2 {
+            return Err(Error::TooFewSamples { found: self.rows });
+        }
+        self.weights = vec![1.0 / self.rows as f64; self.rows];
+        self.mean = self.weighted_mean();
+        Ok(self)
     }
 
     /// Gives each sample a weight: not negative, at least two of them positive; they are divided by their sum.
@@ -139,9 +205,12 @@ impl<'a, T: Scalar> Samples<'a, T> {
         &self.mean
     }
 
-    /// One sample.
-    pub fn row(&self, row: usize) -> &[T] {
-        &self.data[row * self.columns..(row + 1) * self.columns]
+    /// A copy of one sample.
+    pub fn row(&self, row: usize) -> Vec<f64> {
+        match &self.values {
+            Values::Dense(dense) => dense.row(row).iter().map(|&x| x.into()).collect(),
+            Values::Sparse(sparse) => sparse.row(row),
+        }
     }
 
     /// The samples that carry weight.
@@ -149,206 +218,52 @@ impl<'a, T: Scalar> Samples<'a, T> {
         (0..self.rows).filter(|&i| self.weights[i] > 0.0).collect()
     }
 
-    /// Rows per block of a walk: about a million values, whatever the number of threads.
-    fn row_blocks(&self) -> Vec<Range<usize>> {
-        parallel::blocks(self.rows, ((1 << 18) / self.columns).clamp(1, 4096))
-    }
-
-    fn check_values(&self) -> Result<()> {
-        let largest = parallel::map(&self.row_blocks(), self.data.len(), |block| {
-            let values = &self.data[block.start * self.columns..block.end * self.columns];
-            // A NaN fails every comparison, so `not (|x| <= max)` catches it; no branch, so that the loop vectorises.
-            let mut finite = true;
-            let mut lanes = [0.0f64; 8];
-            for chunk in values.chunks(8) {
-                for (lane, &x) in lanes.iter_mut().zip(chunk) {
-                    let size = x.into().abs();
-                    finite &= size <= f64::MAX;
-                    *lane = if size > *lane { size } else { *lane };
-                }
-            }
-            finite.then(|| lanes.into_iter().fold(0.0, f64::max))
-        });
-        match largest.into_iter().try_fold(0.0f64, |a, b| b.map(|b| a.max(b))) {
-            Some(magnitude) if magnitude == 0.0 || MAGNITUDES.contains(&magnitude) => Ok(()),
-            Some(magnitude) => Err(Error::Range { magnitude }),
-            None => {
-                let at = self.data.iter().position(|&x| !x.into().is_finite()).unwrap_or(0);
-                Err(Error::NotFinite { row: at / self.columns, column: at % self.columns, value: self.data[at].into() })
-            }
-        }
-    }
-
-    /// Sum of a_i (x_i - x_0), added to x_0: exact for constant columns, and accurate far from the origin.
-    fn weighted_mean(&self) -> Vec<f64> {
-        let parts = parallel::map(&self.row_blocks(), self.data.len(), |block| {
-            let mut sum = vec![0.0; self.columns];
-            for i in block {
-                let weight = self.weights[i];
-                for ((s, &x), &x0) in sum.iter_mut().zip(self.row(i)).zip(self.row(0)) {
-                    *s += weight * (x.into() - x0.into());
-                }
-            }
-            sum
-        });
-        let mut mean: Vec<f64> = self.row(0).iter().map(|&x| x.into()).collect();
-        for part in parts {
-            mean.iter_mut().zip(part).for_each(|(m, p)| *m += p);
-        }
-        mean
-    }
-
-    /// Writes the centred rows `rows` (their numbers), features `columns`, into `panel`, row after row, each times `scale[row]`.
-    fn fill_centred(&self, rows: &[usize], columns: Range<usize>, scale: impl Fn(usize) -> f64, panel: &mut [f64]) {
-        let mean = &self.mean[columns.clone()];
-        for (&i, out) in rows.iter().zip(panel.chunks_exact_mut(columns.len())) {
-            let factor = scale(i);
-            let values = &self.row(i)[columns.clone()];
-            for ((o, &x), &m) in out.iter_mut().zip(values).zip(mean) {
-                *o = factor * (x.into() - m);
-            }
-        }
-    }
-
-    /// Gram matrix between the weighted, centred `active` rows, or between features: sum over the other side.
-    fn gram(&self, active: &[usize], side: Side) -> Matrix {
-        let (order, length) = match side {
-            Side::Samples => (active.len(), self.columns),
-            Side::Features => (self.columns, active.len()),
-        };
-        let mut gram = Matrix::zeros(order, order);
-        let tiles = lower_tiles(order);
-        let root = |i: usize| self.weights[i].sqrt();
-        let width = ((1 << 18) / order).clamp(256, 4096);
-        let mut panel = vec![0.0; order * width.min(length)];
-        for strip in parallel::blocks(length, width) {
-            let panel = &mut panel[..order * strip.len()];
-            let work = panel.len() * order / 2;
-            let lines = match side {
-                Side::Samples => {
-                    let rows_at_once = 16;
-                    parallel::for_chunks(panel, rows_at_once * strip.len(), 4 * work, |chunk, out| {
-                        let rows = &active[chunk * rows_at_once..][..out.len() / strip.len()];
-                        self.fill_centred(rows, strip.clone(), root, out);
-                    });
-                    MatRef::from_row_major_slice(panel, order, strip.len())
-                }
-                Side::Features => {
-                    let rows_at_once = 64;
-                    parallel::for_chunks(panel, rows_at_once * order, 4 * work, |chunk, out| {
-                        let rows = &active[strip.start + chunk * rows_at_once..][..out.len() / order];
-                        self.fill_centred(rows, 0..order, root, out);
-                    });
-                    MatRef::from_column_major_slice(panel, order, strip.len())
-                }
-            };
-            let parts = parallel::map(&tiles.ranges, work, |tile| {
-                let (rows, columns) = tiles.at(tile.start);
-                let mut part = Matrix::zeros(rows.len(), columns.len());
-                let (left, right) =
-                    (lines.subrows(rows.start, rows.len()), lines.subrows(columns.start, columns.len()).transpose());
-                multiply_tile(part.view_mut(), left, right, rows == columns);
-                part
-            });
-            for (tile, part) in parts.iter().enumerate() {
-                let (rows, columns) = tiles.at(tile);
-                for (j, column) in columns.enumerate() {
-                    let out = &mut gram.column_mut(column)[rows.clone()];
-                    out.iter_mut().zip(part.column(j)).for_each(|(o, p)| *o += p);
-                }
-            }
-        }
-        gram.mirror_lower();
-        gram
-    }
-
     /// (X - mean) `loadings`, for the given rows.
     pub(crate) fn project(&self, rows: &[usize], mean: &[f64], loadings: &Matrix) -> Matrix {
-        let components = loadings.columns();
-        let mut scores = Matrix::zeros(rows.len(), components);
-        let blocks = parallel::blocks(rows.len(), 64);
-        let parts = parallel::map(&blocks, rows.len() * self.columns * components, |block| {
-            let mut part = Matrix::zeros(block.len(), components);
-            let mut panel = Vec::new();
-            for strip in parallel::blocks(self.columns, 1024) {
-                panel.resize(block.len() * strip.len(), 0.0);
-                for (&i, out) in rows[block.clone()].iter().zip(panel.chunks_exact_mut(strip.len())) {
-                    let values = &self.row(i)[strip.clone()];
-                    for ((o, &x), &m) in out.iter_mut().zip(values).zip(&mean[strip.clone()]) {
-                        *o = x.into() - m;
-                    }
-                }
-                let left = MatRef::from_row_major_slice(&panel, block.len(), strip.len());
-                let right = loadings.view().subrows(strip.start, strip.len());
-                matmul(part.view_mut(), Accum::Add, left, right, 1.0, Par::Seq);
-            }
-            part
-        });
-        for (block, part) in blocks.iter().zip(&parts) {
-            for j in 0..components {
-                scores.column_mut(j)[block.clone()].copy_from_slice(part.column(j));
-            }
+        match &self.values {
+            Values::Dense(dense) => dense.project(rows, mean, loadings),
+            Values::Sparse(sparse) => sparse.project(rows, mean, loadings),
         }
-        scores
+    }
+
+    fn weighted_mean(&self) -> Vec<f64> {
+        match &self.values {
+            Values::Dense(dense) => dense.weighted_mean(&self.weights),
+            Values::Sparse(sparse) => sparse.weighted_mean(&self.weights),
+        }
+    }
+
+    /// The Gram matrix of the weighted, centred `active` rows, between samples or between features.
+    fn gram(&self, active: &[usize], side: Side) -> Matrix {
+        match &self.values {
+            Values::Dense(dense) => dense.gram(active, &self.weights, &self.mean, side),
+            Values::Sparse(sparse) => sparse.gram(active, &self.weights, &self.mean, side),
+        }
     }
 
     /// (X - mean)' `combination`, over the `active` rows: features as combinations of samples.
     fn combine(&self, active: &[usize], combination: &Matrix) -> Matrix {
-        let components = combination.columns();
-        let mut out = Matrix::zeros(self.columns, components);
-        let strips = parallel::blocks(self.columns, 1024);
-        let parts = parallel::map(&strips, active.len() * self.columns * components, |strip| {
-            let mut panel = vec![0.0; active.len() * strip.len()];
-            self.fill_centred(active, strip.clone(), |_| 1.0, &mut panel);
-            let left = MatRef::from_row_major_slice(&panel, active.len(), strip.len()).transpose();
-            let mut part = Matrix::zeros(strip.len(), components);
-            matmul(part.view_mut(), Accum::Replace, left, combination.view(), 1.0, Par::Seq);
-            part
-        });
-        for (strip, part) in strips.iter().zip(&parts) {
-            for j in 0..components {
-                out.column_mut(j)[strip.clone()].copy_from_slice(part.column(j));
+        match &self.values {
+            Values::Dense(dense) => dense.combine(active, &self.mean, combination),
+            Values::Sparse(sparse) => sparse.combine(active, &self.mean, combination),
+        }
+    }
+}
+
+/// The largest magnitude, or none if a value is not finite.
+fn largest_magnitude<T: Scalar>(values: &[T]) -> Option<f64> {
+    let parts = parallel::map(&parallel::blocks(values.len(), 1 << 18), values.len(), |block| {
+        // A NaN fails every comparison, so `not (|x| <= max)` catches it; no branch, so that the loop vectorises.
+        let mut finite = true;
+        let mut lanes = [0.0f64; 8];
+        for chunk in values[block].chunks(8) {
+            for (lane, &x) in lanes.iter_mut().zip(chunk) {
+                let size = x.into().abs();
+                finite &= size <= f64::MAX;
+                *lane = if size > *lane { size } else { *lane };
             }
         }
-        out
-    }
-}
-
-/// Between what a Gram matrix is taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Side {
-    Samples,
-    Features,
-}
-
-/// The tiles of a lower triangle.
-struct Tiles {
-    lines: Vec<Range<usize>>,
-    /// One range of length 1 per tile: what `parallel::map` iterates over.
-    ranges: Vec<Range<usize>>,
-    pairs: Vec<(usize, usize)>,
-}
-
-impl Tiles {
-    fn at(&self, tile: usize) -> (Range<usize>, Range<usize>) {
-        let (row, column) = self.pairs[tile];
-        (self.lines[row].clone(), self.lines[column].clone())
-    }
-}
-
-fn lower_tiles(order: usize) -> Tiles {
-    let size = if order <= 96 { order } else { order.div_ceil(4).clamp(48, 384) };
-    let lines = parallel::blocks(order, size);
-    let pairs: Vec<_> = (0..lines.len()).flat_map(|i| (0..=i).map(move |j| (i, j))).collect();
-    let ranges = (0..pairs.len()).map(|t| t..t + 1).collect();
-    Tiles { lines, ranges, pairs }
-}
-
-fn multiply_tile(out: MatMut<'_, f64>, left: MatRef<'_, f64>, right: MatRef<'_, f64>, diagonal: bool) {
-    if diagonal {
-        use BlockStructure::{Rectangular, TriangularLower};
-        triangular::matmul(out, TriangularLower, Accum::Add, left, Rectangular, right, Rectangular, 1.0, Par::Seq);
-    } else {
-        matmul(out, Accum::Add, left, right, 1.0, Par::Seq);
-    }
+        finite.then(|| lanes.into_iter().fold(0.0, f64::max))
+    });
+    parts.into_iter().try_fold(0.0f64, |a, b| b.map(|b| a.max(b)))
 }

@@ -1,0 +1,221 @@
+//! Sparse data: compressed rows, never made dense. The centring is done on paper.
+
+use std::borrow::Cow;
+
+use super::{Scalar, Side};
+use crate::error::{Error, Result};
+use crate::matrix::{Matrix, dot};
+use crate::parallel;
+
+/// Compressed sparse rows, with the same matrix by columns.
+#[derive(Debug, Clone)]
+pub(super) struct Sparse<'a, T: Scalar> {
+    by_row: Compressed<'a, T>,
+    by_column: Compressed<'static, T>,
+}
+
+/// Lines (rows or columns) of a sparse matrix: where each begins, and the position and value of each entry.
+#[derive(Debug, Clone)]
+struct Compressed<'a, T: Scalar> {
+    offsets: Cow<'a, [usize]>,
+    positions: Cow<'a, [u32]>,
+    values: Cow<'a, [T]>,
+}
+
+impl<T: Scalar> Compressed<'_, T> {
+    fn lines(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    fn line(&self, line: usize) -> impl Iterator<Item = (usize, f64)> {
+        let range = self.offsets[line]..self.offsets[line + 1];
+        self.positions[range.clone()].iter().zip(&self.values[range]).map(|(&p, &v)| (p as usize, v.into()))
+    }
+}
+
+impl<'a, T: Scalar> Sparse<'a, T> {
+    /// Checks the structure: offsets that rise from 0 to the number of entries, positions that rise within a row and exist.
+    pub fn new(offsets: &'a [usize], positions: &'a [u32], values: &'a [T], columns: usize) -> Result<Self> {
+        let wrong = |what: String| Error::Sparse { what };
+        let rows = offsets.len().saturating_sub(1);
+        if offsets.first() != Some(&0) || offsets.last() != Some(&values.len()) || positions.len() != values.len() {
+            return Err(wrong(format!(
+                "row offsets must run from 0 to the number of entries ({} values, {} column indices)",
+                values.len(),
+                positions.len()
+            )));
+        }
+        if let Some(row) = (0..rows).find(|&i| offsets[i] > offsets[i + 1]) {
+            return Err(wrong(format!("the offsets fall after row {row}")));
+        }
+        for row in 0..rows {
+            let line = &positions[offsets[row]..offsets[row + 1]];
+            if line.windows(2).any(|w| w[0] >= w[1]) {
+                return Err(wrong(format!("the column indices of row {row} are not in ascending order")));
+            }
+            if line.last().is_some_and(|&last| last as usize >= columns) {
+                return Err(wrong(format!("row {row} has a column index beyond the {columns} columns")));
+            }
+        }
+        let by_row = Compressed {
+            offsets: Cow::Borrowed(offsets),
+            positions: Cow::Borrowed(positions),
+            values: Cow::Borrowed(values),
+        };
+        let by_column = transposed(&by_row, columns);
+        Ok(Self { by_row, by_column })
+    }
+
+    pub fn values(&self) -> &[T] {
+        &self.by_row.values
+    }
+
+    /// The row and column of an entry.
+    pub fn place(&self, entry: usize) -> (usize, usize) {
+        let row = self.by_row.offsets.partition_point(|&offset| offset <= entry) - 1;
+        (row, self.by_row.positions[entry] as usize)
+    }
+
+    pub fn row(&self, row: usize) -> Vec<f64> {
+        let mut dense = vec![0.0; self.by_column.lines()];
+        for (column, value) in self.by_row.line(row) {
+            dense[column] = value;
+        }
+        dense
+    }
+
+    pub fn weighted_mean(&self, weights: &[f64]) -> Vec<f64> {
+        let columns = self.by_column.lines();
+        (0..columns).map(|j| self.by_column.line(j).map(|(i, v)| weights[i] * v).sum()).collect()
+    }
+
+    /// The Gram matrix of diag(a)^1/2 (X - mean) over the `active` rows: that of X, less what the mean takes away.
+    pub fn gram(&self, active: &[usize], weights: &[f64], mean: &[f64], side: Side) -> Matrix {
+        match side {
+            Side::Samples => {
+                let mut at = vec![usize::MAX; self.by_row.lines()];
+                active.iter().enumerate().for_each(|(place, &i)| at[i] = place);
+                let mut gram = self.lower_products(
+                    active.len(),
+                    |line| self.by_row.line(active[line]),
+                    |column, value, sums| {
+                        for (i, v) in self.by_column.line(column) {
+                            if let Some(sum) = sums.get_mut(at[i]) {
+                                *sum += value * v;
+                            }
+                        }
+                    },
+                );
+                // (x_i - m).(x_j - m) = x_i.x_j - x_i.m - x_j.m + m.m
+                let with_mean: Vec<f64> =
+                    active.iter().map(|&i| self.by_row.line(i).map(|(j, v)| v * mean[j]).sum()).collect();
+                let square = dot(mean, mean);
+                let root: Vec<f64> = active.iter().map(|&i| weights[i].sqrt()).collect();
+                for j in 0..active.len() {
+                    for (i, out) in gram.column_mut(j).iter_mut().enumerate() {
+                        *out = (*out - with_mean[i] - with_mean[j] + square) * root[i] * root[j];
+                    }
+                }
+                gram
+            }
+            Side::Features => {
+                let mut gram = self.lower_products(
+                    mean.len(),
+                    |line| self.by_column.line(line),
+                    |row, value, sums| {
+                        let weighted = weights[row] * value;
+                        for (j, v) in self.by_row.line(row) {
+                            let Some(sum) = sums.get_mut(j) else { break };
+                            *sum += weighted * v;
+                        }
+                    },
+                );
+                for j in 0..mean.len() {
+                    gram.column_mut(j).iter_mut().zip(mean).for_each(|(out, m)| *out -= m * mean[j]);
+                }
+                gram
+            }
+        }
+    }
+
+    /// A symmetric matrix by rows of its lower triangle: `add(position, value, row)` for each entry of the line.
+    fn lower_products<I: Iterator<Item = (usize, f64)>>(
+        &self,
+        order: usize,
+        line: impl Fn(usize) -> I + Sync,
+        add: impl Fn(usize, f64, &mut [f64]) + Sync,
+    ) -> Matrix {
+        let mut gram = Matrix::zeros(order, order);
+        let work = self.values().len().saturating_mul(self.values().len() / order.max(1));
+        // Column j of the result is row j of the triangle; mirrored below.
+        parallel::for_chunks(gram.as_column_major_mut(), order, work, |j, out| {
+            line(j).for_each(|(position, value)| add(position, value, &mut out[..=j]));
+        });
+        gram.mirror_upper();
+        gram
+    }
+
+    /// (X - mean) `loadings`, for the given rows.
+    pub fn project(&self, rows: &[usize], mean: &[f64], loadings: &Matrix) -> Matrix {
+        let components = loadings.columns();
+        let by_feature = loadings.to_row_major();
+        let offset: Vec<f64> = (0..components).map(|c| dot(mean, loadings.column(c))).collect();
+        Matrix::from_row_blocks(rows.len(), components, 256, self.values().len() * components, |block| {
+            let mut part = Matrix::zeros(block.len(), components);
+            let mut sums = vec![0.0; components];
+            for (at, &i) in rows[block].iter().enumerate() {
+                sums.fill(0.0);
+                for (j, v) in self.by_row.line(i) {
+                    let line = &by_feature[j * components..(j + 1) * components];
+                    sums.iter_mut().zip(line).for_each(|(s, u)| *s += v * u);
+                }
+                (0..components).for_each(|c| part.set(at, c, sums[c] - offset[c]));
+            }
+            part
+        })
+    }
+
+    /// (X - mean)' `combination`, over the `active` rows.
+    pub fn combine(&self, active: &[usize], mean: &[f64], combination: &Matrix) -> Matrix {
+        let components = combination.columns();
+        let mut by_sample = vec![0.0; self.by_row.lines() * components];
+        for (place, &i) in active.iter().enumerate() {
+            (0..components).for_each(|c| by_sample[i * components + c] = combination.get(place, c));
+        }
+        let totals: Vec<f64> = (0..components).map(|c| combination.column(c).iter().sum()).collect();
+        Matrix::from_row_blocks(mean.len(), components, 256, self.values().len() * components, |block| {
+            let mut part = Matrix::zeros(block.len(), components);
+            let mut sums = vec![0.0; components];
+            for (at, j) in block.enumerate() {
+                sums.fill(0.0);
+                for (i, v) in self.by_column.line(j) {
+                    let line = &by_sample[i * components..(i + 1) * components];
+                    sums.iter_mut().zip(line).for_each(|(s, w)| *s += v * w);
+                }
+                (0..components).for_each(|c| part.set(at, c, sums[c] - mean[j] * totals[c]));
+            }
+            part
+        })
+    }
+}
+
+/// The same matrix by its other lines: a counting sort.
+fn transposed<T: Scalar>(matrix: &Compressed<'_, T>, lines: usize) -> Compressed<'static, T> {
+    let mut offsets = vec![0usize; lines + 1];
+    matrix.positions.iter().for_each(|&p| offsets[p as usize + 1] += 1);
+    for line in 0..lines {
+        offsets[line + 1] += offsets[line];
+    }
+    let mut next = offsets.clone();
+    let mut positions = vec![0u32; matrix.positions.len()];
+    let mut values = matrix.values.to_vec();
+    for line in 0..matrix.lines() {
+        for entry in matrix.offsets[line]..matrix.offsets[line + 1] {
+            let at = &mut next[matrix.positions[entry] as usize];
+            positions[*at] = line as u32;
+            values[*at] = matrix.values[entry];
+            *at += 1;
+        }
+    }
+    Compressed { offsets: Cow::Owned(offsets), positions: Cow::Owned(positions), values: Cow::Owned(values) }
+}
