@@ -86,9 +86,9 @@ impl FitAccount<'_> {
             && (model.perplexity.mean / wanted - 1.0).abs() > 0.01
         {
             warnings.push(format!(
-                "the mean perplexity is {}, not {}: it jumps there as epsilon grows; {} was the nearest epsilon",
+                "the mean perplexity is {}, not the {wanted} asked for: the optimum jumps near epsilon {}, and no epsilon gives \
+                 what lies between",
                 number(model.perplexity.mean),
-                number(wanted),
                 number(model.epsilon)
             ));
         }
@@ -197,6 +197,11 @@ impl FitAccount<'_> {
             count(model.n_features(), "feature"),
         )
     }
+}
+
+/// One word on the end of a fit.
+pub fn how_it_ended(model: &Model) -> &'static str {
+    if model.converged() { "converged" } else { "not converged" }
 }
 
 /// The table of explained variance, with a total.

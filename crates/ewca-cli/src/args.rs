@@ -54,6 +54,13 @@ pub struct Wanted {
     pub seed: u64,
 }
 
+impl Default for Wanted {
+    /// What a bare `ewca fit` asks for.
+    fn default() -> Self {
+        Self { perplexity: None, tolerance: 1e-6, max_iterations: 1000, restarts: 0, seed: 0 }
+    }
+}
+
 /// The demonstration.
 #[derive(Debug)]
 pub struct DemoJob {
@@ -95,9 +102,13 @@ fn wrong_usage(command: &str, problem: &str) -> ! {
 
 const PROGRAM_EXAMPLES: &str = "\
 Start here:
-  ewca demo                a first look, on data that come with the program
-  ewca fit data.csv        fit your own table: samples in rows, features in columns
-  ewca fit --help          all options, with examples";
+  ewca demo              a first look, on data that come with the program
+  ewca fit data.csv      fit a table: samples in rows, features in columns
+  ewca fit --help        all options, with examples
+
+Every fit has one parameter besides the number of components. Epsilon says how
+far each sample's mass spreads over its neighbours (towards 0 the result is
+PCA); perplexity says the same as a number of neighbours.";
 
 const FIT_EXAMPLES: &str = "\
 Examples:
@@ -111,8 +122,8 @@ Examples:
           from a pipe; the best of eleven attempts
 
 Files written to the output folder:
-  scores.csv       id, label (if --label is given), ewca1 .. ewcaK: one row per sample
-  loadings.csv     feature, ewca1 .. ewcaK: one row per feature
+  scores.csv       one row per sample: id, label (if given), ewca1 .. ewcaK
+  loadings.csv     one row per feature: feature, ewca1 .. ewcaK
   summary.json     parameters, explained variance, certificate, timings
 
 Exit codes:
@@ -149,6 +160,9 @@ enum Command {
 #[derive(Debug, Args)]
 #[command(after_help = FIT_EXAMPLES)]
 struct FitArgs {
+    /// The table: CSV or TSV, also .gz or .zst; `-` is standard input
+    input: PathBuf,
+
     #[command(flatten)]
     table: TableArgs,
 
@@ -162,9 +176,6 @@ struct FitArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "The table")]
 struct TableArgs {
-    /// The table: CSV or TSV, also .gz or .zst; `-` is standard input
-    input: PathBuf,
-
     /// The column that holds the classes; it is no feature
     #[arg(long, value_name = "COLUMN")]
     label: Option<String>,
@@ -198,8 +209,8 @@ struct TableArgs {
 #[command(next_help_heading = "The method")]
 struct MethodArgs {
     /// The number of components
-    #[arg(short, long, value_name = "K", default_value = "2", value_parser = at_least_one)]
-    k: usize,
+    #[arg(short = 'k', long, value_name = "K", default_value = "2", value_parser = at_least_one)]
+    components: usize,
 
     /// How far each sample's mass spreads, in squared units of the data: the larger, the more neighbours count; towards 0 the
     /// result is PCA
@@ -327,7 +338,7 @@ enum MissingArg {
 
 impl FitArgs {
     fn into_job(self) -> Result<FitJob, String> {
-        let Self { table, method, run } = self;
+        let Self { input, table, method, run } = self;
         let wanted = Wanted {
             perplexity: method.perplexity,
             tolerance: method.tolerance,
@@ -337,8 +348,8 @@ impl FitArgs {
         };
         let params = method.into_params()?;
         params.clone().check().map_err(|error| error.to_string())?;
-        let (input, mut read) = table.into_options();
-        read.max_bytes = run.max_memory.map(|bytes| bytes as u64);
+        let input = if input.as_os_str() == "-" { Input::Standard } else { Input::File(input) };
+        let read = ReadOptions { max_bytes: run.max_memory.map(|bytes| bytes as u64), ..table.into_options() };
         Ok(FitJob {
             input,
             read,
@@ -353,15 +364,14 @@ impl FitArgs {
 }
 
 impl TableArgs {
-    fn into_options(self) -> (Input, ReadOptions) {
-        let input = if self.input.as_os_str() == "-" { Input::Standard } else { Input::File(self.input) };
+    fn into_options(self) -> ReadOptions {
         let missing = match self.missing {
             MissingArg::Error => Missing::Error,
             MissingArg::DropRows => Missing::DropRows,
             MissingArg::DropColumns => Missing::DropColumns,
             MissingArg::Mean => Missing::Mean,
         };
-        let options = ReadOptions {
+        ReadOptions {
             label: self.label,
             id: self.id,
             ignore: self.ignore,
@@ -370,15 +380,14 @@ impl TableArgs {
             delimiter: self.delimiter,
             missing,
             ..ReadOptions::default()
-        };
-        (input, options)
+        }
     }
 }
 
 impl MethodArgs {
     fn into_params(self) -> Result<Params, String> {
         let solver = self.solver()?;
-        let mut params = Ewca::params(self.k)
+        let mut params = Ewca::params(self.components)
             .solver(solver)
             .tolerance(self.tolerance)
             .max_iterations(self.max_iterations)
@@ -542,6 +551,7 @@ mod tests {
     fn a_bare_fit_has_the_librarys_defaults() {
         let job = job(&["data.csv"]).unwrap();
         assert_eq!(job.params, Ewca::params(2));
+        assert_eq!(job.wanted, Wanted::default());
         assert_eq!(job.input, Input::File("data.csv".into()));
         assert_eq!(job.output, PathBuf::from("ewca-out"));
         assert_eq!(job.verbosity, Verbosity::Normal);
