@@ -117,20 +117,17 @@ impl FitAccount<'_> {
 
     fn verdict(&self) -> String {
         let certificate = &self.model.certificate;
-        let (ending, gradient) = (self.model.termination, accuracy(certificate.relative_gradient));
-        let subspace = match ending {
-            Termination::Converged => format!(
-                "Converged: no turn of the subspace improves it (relative gradient {gradient}, wanted {})",
+        let subspace = if self.model.converged() {
+            format!(
+                "Converged: no turn of the subspace improves it (relative gradient {}, wanted {}); the",
+                accuracy(certificate.relative_gradient),
                 accuracy(self.wanted.tolerance)
-            ),
-            _ => format!(
-                "Not converged: the relative gradient is {gradient}, wanted {}",
-                accuracy(self.wanted.tolerance)
-            ),
+            )
+        } else {
+            "Not converged. The".into()
         };
         let collapsed = if certificate.collapsed { "collapsed" } else { "not collapsed" };
-        let verdict =
-            format!("{subspace}; the plan is accurate to {}; {collapsed}.", accuracy(certificate.marginal_error));
+        let verdict = format!("{subspace} plan is accurate to {}; {collapsed}.", accuracy(certificate.marginal_error));
         emphasised(&wrapped(&verdict, 2), "Converged:", "1;32")
     }
 
@@ -161,7 +158,7 @@ impl FitAccount<'_> {
         let mut text = String::new();
         let attempt = match self.wanted.restarts {
             0 => String::new(),
-            restarts => format!(", attempt {} of {}", model.attempt + 1, restarts + 1),
+            restarts => format!(", attempt {} of {}", model.attempt + 1, restarts.saturating_add(1)),
         };
         line(
             &mut text,

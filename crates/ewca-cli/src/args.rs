@@ -13,7 +13,7 @@ use crate::input::Input;
 #[derive(Debug)]
 pub enum Job {
     /// `ewca fit`.
-    Fit(FitJob),
+    Fit(Box<FitJob>),
     /// `ewca demo`.
     Demo(DemoJob),
 }
@@ -83,7 +83,7 @@ pub enum Verbosity {
 pub fn parse() -> Job {
     match Cli::parse().command {
         Command::Fit(args) => match args.into_job() {
-            Ok(job) => Job::Fit(job),
+            Ok(job) => Job::Fit(Box::new(job)),
             Err(problem) => wrong_usage("fit", &problem),
         },
         Command::Demo(args) => Job::Demo(DemoJob { output: args.output }),
@@ -148,7 +148,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Fit(FitArgs),
+    Fit(Box<FitArgs>),
     Demo(DemoArgs),
 }
 

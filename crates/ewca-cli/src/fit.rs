@@ -30,11 +30,12 @@ pub fn run(job: &FitJob) -> Result<Outcome, Failure> {
     let folder = ResultsFolder::make(&job.output)?;
 
     // From here on an interrupted run writes its best result.
-    interrupt::keep_results();
+    let mut watcher = Watcher::new(job.wanted.restarts.saturating_add(1), quiet);
+    interrupt::keep_results(watcher.stop_notice());
     if !quiet {
         terminal::say(&account::what_was_read(&job.input.name(), &data));
     }
-    let mut watcher = Watcher::new(1 + job.wanted.restarts, quiet);
+    watcher.start();
     let fit_clock = Instant::now();
     let model = params.fit_observed(&samples, &mut watcher);
     let fit = fit_clock.elapsed();
@@ -66,6 +67,7 @@ fn start_threads(threads: Option<usize>) -> Result<(), Failure> {
 
 fn read(job: &FitJob, quiet: bool) -> Result<Dataset, Failure> {
     let spinner = progress::spinner(format!("reading {}", job.input.name()), quiet);
+    progress::turn(&spinner);
     let data = job.input.read(&job.read);
     spinner.finish_and_clear();
     Ok(data?)

@@ -9,21 +9,32 @@ use crate::interrupt;
 
 /// Steps of the bar: finer than any terminal shows.
 const STEPS: u64 = 1000;
+/// What is done within a moment needs no bar.
+const MOMENT: Duration = Duration::from_millis(300);
 
-/// A spinner with a message, for work whose end is not known.
+/// A spinner with a message, for work whose end is not known. It appears with [`turn`].
 pub fn spinner(message: String, quiet: bool) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(STEPS), target(quiet));
-    if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
+    let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+    let bar = ProgressBar::with_draw_target(Some(STEPS), target).with_message(message);
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
         bar.set_style(style);
     }
-    bar.set_message(message);
-    // The bar moves on its own, so that a long iteration does not look like a dead program.
-    bar.enable_steady_tick(Duration::from_millis(120));
     bar
 }
 
-fn target(quiet: bool) -> ProgressDrawTarget {
-    if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() }
+/// Shows the bar once the work has taken a moment, and lets it move on its own from then on, so that a long iteration does
+/// not look like a dead program.
+pub fn turn(bar: &ProgressBar) {
+    if bar.is_hidden() {
+        return;
+    }
+    let bar = bar.clone();
+    std::thread::spawn(move || {
+        std::thread::sleep(MOMENT);
+        if !bar.is_finished() {
+            bar.enable_steady_tick(Duration::from_millis(120));
+        }
+    });
 }
 
 /// Watches a fit: draws its progress and stops it when the user asks.
@@ -41,6 +52,17 @@ impl Watcher {
         Self { bar: spinner("preparing the fit".into(), quiet), attempts, attempt: usize::MAX, first_gradient: 1.0 }
     }
 
+    /// Puts the bar on the terminal.
+    pub fn start(&self) {
+        turn(&self.bar);
+    }
+
+    /// What tells the user, above the bar, that Ctrl-C has been heard.
+    pub fn stop_notice(&self) -> impl Fn() + Send + Sync + 'static {
+        let bar = self.bar.clone();
+        move || bar.println("Stopping after this iteration; press Ctrl-C again to quit at once.")
+    }
+
     /// Takes the bar off the terminal.
     pub fn finish(self) {
         self.bar.finish_and_clear();
@@ -48,7 +70,7 @@ impl Watcher {
 
     fn begin_attempt(&mut self, attempt: usize, gradient: f64) {
         (self.attempt, self.first_gradient) = (attempt, gradient);
-        if let Ok(style) = ProgressStyle::with_template("{spinner} fitting [{bar:20}] {wide_msg}") {
+        if let Ok(style) = ProgressStyle::with_template("{spinner} fitting [{bar:20}] {msg}") {
             self.bar.set_style(style.progress_chars("=> "));
         }
         self.bar.set_position(0);
@@ -60,7 +82,7 @@ impl Observer for Watcher {
         if interrupt::requested() {
             return Control::Stop;
         }
-        if self.bar.is_hidden() {
+        if self.bar.is_hidden() || progress.elapsed < MOMENT {
             return Control::Continue;
         }
         let now = progress.iteration;
