@@ -38,7 +38,7 @@ fn the_table_of_spreads_begins_with_pca() {
         let line = out.lines().find(|line| line.trim_start().starts_with(name)).expect(name);
         line.split_whitespace().filter_map(|word| word.trim_end_matches('%').parse().ok()).collect()
     };
-    // Explained variance, wrong neighbours, right classes: PCA's first 5 components of khan2001, known from elsewhere.
+    // Explained variance, wrong neighbours, right classes: what NumPy's SVD gives for PCA.
     assert_eq!(row("1 (PCA)")[1..], [48.3, 1.0, 15.0]);
     let ratios = shop.summary("first")["explained_variance_ratio"].as_array().unwrap().clone();
     let total: f64 = ratios.iter().map(|ratio| ratio.as_f64().unwrap()).sum();
