@@ -1,0 +1,249 @@
+//! What is said after a fit: for someone who sees the method for the first time, on a terminal of 80 columns.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use ewca::{Model, Termination};
+
+use crate::args::{Verbosity, Wanted};
+use crate::input::Dataset;
+use crate::results::component_name;
+use crate::summary::Times;
+use crate::terminal;
+use crate::text::{accuracy, bytes, count, number, percent, time, wrapped};
+
+/// Components that get a line of their own; the rest share one.
+const SHOWN_COMPONENTS: usize = 12;
+
+/// The first line, said before the fit begins.
+pub fn what_was_read(file: &str, data: &Dataset) -> String {
+    let classes = match &data.labels {
+        Some(labels) => {
+            let mut distinct: Vec<&String> = labels.iter().collect();
+            distinct.sort();
+            distinct.dedup();
+            let noun = if distinct.len() == 1 { "class" } else { "classes" };
+            format!(", {} {noun}", distinct.len())
+        }
+        None => String::new(),
+    };
+    let shape = format!("{} x {}", count(data.values.rows, "sample"), count(data.values.columns, "feature"));
+    format!("Read {file}: {shape}{classes}\n")
+}
+
+/// What there is to say about a fit.
+#[derive(Debug, Clone, Copy)]
+pub struct FitAccount<'a> {
+    /// The fit.
+    pub model: &'a Model,
+    /// What was asked of it.
+    pub wanted: &'a Wanted,
+    /// Where the time of the run went.
+    pub times: Times,
+    /// Where the results are.
+    pub folder: &'a Path,
+}
+
+impl FitAccount<'_> {
+    /// What the user should know before believing the result, and what to do about it.
+    pub fn warnings(&self) -> Vec<String> {
+        let Self { model, wanted, .. } = self;
+        let certificate = &model.certificate;
+        let mut warnings = Vec::new();
+        match model.termination {
+            Termination::Converged => {}
+            Termination::MaxIterations => warnings.push(format!(
+                "not converged after {} (relative gradient {}, wanted {}); raise --max-iterations, loosen --tolerance{}",
+                count(model.iterations, "iteration"),
+                accuracy(certificate.relative_gradient),
+                accuracy(wanted.tolerance),
+                if model.solver.name() == "lbfgs" { "" } else { ", or use --solver lbfgs" }
+            )),
+            Termination::Stalled => warnings.push(format!(
+                "not converged: --tolerance {} is finer than rounding allows; the result is good to a relative gradient of \
+                 {}, so ask for a --tolerance above that",
+                accuracy(wanted.tolerance),
+                accuracy(certificate.relative_gradient)
+            )),
+            Termination::Interrupted => warnings.push(format!(
+                "interrupted after {}: this is the best result so far (relative gradient {}, wanted {})",
+                count(model.iterations, "iteration"),
+                accuracy(certificate.relative_gradient),
+                accuracy(wanted.tolerance)
+            )),
+        }
+        if certificate.collapsed {
+            warnings.push(format!(
+                "collapsed: epsilon is too large, and the components shrink the data instead of showing them; ask for a \
+                 smaller --perplexity (it is {}) or a smaller --epsilon (it is {})",
+                number(model.perplexity.mean),
+                number(model.epsilon)
+            ));
+        }
+        if let Some(wanted) = wanted.perplexity
+            && model.converged()
+            && (model.perplexity.mean / wanted - 1.0).abs() > 0.01
+        {
+            warnings.push(format!(
+                "the mean perplexity is {}, not the {wanted} asked for: the optimum jumps near epsilon {}, and no epsilon gives \
+                 what lies between",
+                number(model.perplexity.mean),
+                number(model.epsilon)
+            ));
+        }
+        warnings
+    }
+
+    /// The account, warnings first.
+    pub fn text(&self, verbosity: Verbosity) -> String {
+        let mut text = String::new();
+        for warning in self.warnings() {
+            let warning = wrapped(&format!("Warning: {warning}."), 2);
+            text.push_str(&format!("\n{}\n", emphasised(&warning, "Warning:", "1;33")));
+        }
+        text.push_str(&format!("\n{}\n", self.verdict()));
+        text.push('\n');
+        text.push_str(&self.parameters());
+        if verbosity == Verbosity::Verbose {
+            text.push_str(&self.effort());
+        }
+        text.push('\n');
+        text.push_str(&explained_variance(self.model));
+        text.push('\n');
+        text.push_str(&self.files());
+        text
+    }
+
+    fn verdict(&self) -> String {
+        let certificate = &self.model.certificate;
+        let subspace = if self.model.converged() {
+            format!(
+                "Converged: no turn of the subspace improves it (relative gradient {}, wanted {}); the",
+                accuracy(certificate.relative_gradient),
+                accuracy(self.wanted.tolerance)
+            )
+        } else {
+            "Not converged. The".into()
+        };
+        let collapsed = if certificate.collapsed { "collapsed" } else { "not collapsed" };
+        let verdict = format!("{subspace} plan is accurate to {}; {collapsed}.", accuracy(certificate.marginal_error));
+        emphasised(&wrapped(&verdict, 2), "Converged:", "1;32")
+    }
+
+    fn parameters(&self) -> String {
+        let Self { model, .. } = self;
+        let spread = &model.perplexity;
+        let mut text = String::new();
+        line(
+            &mut text,
+            "components",
+            &format!("{} of {} possible (the rank of the data)", model.n_components(), model.rank),
+        );
+        line(&mut text, "epsilon", &number(model.epsilon));
+        line(
+            &mut text,
+            "perplexity",
+            &format!("{} on average, from {} to {}", number(spread.mean), number(spread.min), number(spread.max)),
+        );
+        line(&mut text, "", &format!("(a sample spreads over about {:.0} of the {})", spread.mean, model.n_samples()));
+        line(&mut text, "distance to PCA", &format!("{} (0: the same subspace)", number(model.distance_to_pca)));
+        text
+    }
+
+    /// What the fit took: with -v.
+    fn effort(&self) -> String {
+        let Self { model, times, .. } = self;
+        let certificate = &model.certificate;
+        let mut text = String::new();
+        let attempt = match self.wanted.restarts {
+            0 => String::new(),
+            restarts => format!(", attempt {} of {}", model.attempt + 1, restarts.saturating_add(1)),
+        };
+        line(
+            &mut text,
+            "solver",
+            &format!("{}, {}{attempt}", model.solver.name(), count(model.iterations, "iteration")),
+        );
+        line(&mut text, "kernel passes", &format!("{} at {} each", model.kernel_passes, time(time_per_pass(model))));
+        line(&mut text, "loss", &format!("{} (duality gap {})", number(model.loss), accuracy(certificate.duality_gap)));
+        let eigenvalues: Vec<String> = certificate.eigenvalues.iter().take(5).map(|&x| number(x)).collect();
+        let more = if certificate.eigenvalues.len() > 5 { " .." } else { "" };
+        let next = certificate.next_eigenvalue.map_or(String::new(), |next| format!("; next {}", number(next)));
+        line(&mut text, "eigenvalues of M", &format!("{}{more}{next}", eigenvalues.join(" ")));
+        let timings = &model.timings;
+        line(
+            &mut text,
+            "time",
+            &format!("{}: reading {}, reduction {},", time(times.total), time(times.read), time(timings.reduction),),
+        );
+        line(&mut text, "", &format!("iterations {}, finish {}", time(timings.iterations), time(timings.finish)));
+        if let Some(peak) = peak_memory() {
+            line(&mut text, "memory", &format!("{} at most", bytes(peak)));
+        }
+        text
+    }
+
+    fn files(&self) -> String {
+        let (model, k) = (self.model, count(self.model.n_components(), "component"));
+        format!(
+            "Written to {}:\n  scores.csv      {} x {k}\n  loadings.csv    {} x {k}\n  summary.json    parameters, \
+             certificate, timings\n",
+            self.folder.display(),
+            count(model.n_samples(), "sample"),
+            count(model.n_features(), "feature"),
+        )
+    }
+}
+
+/// One word on the end of a fit.
+pub fn how_it_ended(model: &Model) -> &'static str {
+    if model.converged() { "converged" } else { "not converged" }
+}
+
+/// The table of explained variance, with a total.
+pub fn explained_variance(model: &Model) -> String {
+    let mut text = format!("  {:<12}{:>12}{:>12}{:>12}\n", "component", "variance", "explained", "so far");
+    let mut so_far = 0.0;
+    for (component, (variance, ratio)) in
+        model.explained_variance.iter().zip(&model.explained_variance_ratio).enumerate()
+    {
+        so_far += ratio;
+        if component < SHOWN_COMPONENTS {
+            let (name, variance) = (component_name(component), number(*variance));
+            let _ = writeln!(text, "  {name:<12}{variance:>12}{:>12}{:>12}", percent(*ratio), percent(so_far));
+        }
+    }
+    if model.n_components() > SHOWN_COMPONENTS {
+        let rest = format!("... {} more", model.n_components() - SHOWN_COMPONENTS);
+        let _ = writeln!(text, "  {rest}");
+    }
+    let total = number(model.explained_variance.iter().sum());
+    let _ = writeln!(text, "  {:<12}{total:>12}{:>12}", "total", percent(so_far));
+    text
+}
+
+/// The mean time of one pass over the kernel, with all else that an iteration does.
+fn time_per_pass(model: &Model) -> Duration {
+    model.timings.iterations.div_f64(model.kernel_passes.max(1) as f64)
+}
+
+fn line(text: &mut String, name: &str, value: &str) {
+    let _ = writeln!(text, "  {name:<18}{value}");
+}
+
+/// `word` in `style` at the start of `text`, on terminals that show styles.
+fn emphasised(text: &str, word: &str, style: &str) -> String {
+    match text.strip_prefix(word) {
+        Some(rest) if terminal::styled() => format!("\x1b[{style}m{word}\x1b[0m{rest}"),
+        _ => text.into(),
+    }
+}
+
+/// The most memory that the program has held so far, where the system tells.
+fn peak_memory() -> Option<usize> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
+}

@@ -1,0 +1,212 @@
+//! `ewca demo`: the method at work on data that come with the program.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::time::Instant;
+
+use ewca::{Ewca, Matrix, Model, Params, Samples};
+use ewca_io::{ReadOptions, read_table_from};
+
+use crate::account::{explained_variance, how_it_ended};
+use crate::args::{DemoJob, Wanted};
+use crate::failure::Failure;
+use crate::input::Dataset;
+use crate::nearest;
+use crate::outcome::Outcome;
+use crate::plot::{self, Plot};
+use crate::results::{ResultsFolder, component_name};
+use crate::summary::{Source, Summary, Times};
+use crate::terminal;
+use crate::text::{number, percent, time};
+
+/// 83 tumour samples x 2308 gene expressions: see data/khan2001.md.
+const DATA: &[u8] = include_bytes!("../../../data/khan2001.csv.gz");
+const FILE: &str = "khan2001.csv.gz";
+const COMPONENTS: usize = 5;
+/// Samples whose strongest partners are shown, and how many of them.
+const SHOWN_SAMPLES: usize = 4;
+const SHOWN_PARTNERS: usize = 3;
+/// Spreads to compare the fit with.
+const OTHER_PERPLEXITIES: [f64; 3] = [3.0, 5.0, 20.0];
+
+/// Runs the demonstration.
+pub fn run(job: &DemoJob) -> Result<Outcome, Failure> {
+    let clock = Instant::now();
+    let train = read("train")?;
+    let test = read("test")?;
+    let read = clock.elapsed();
+
+    let folder = ResultsFolder::make(&job.output)?;
+    let samples = Samples::new(&train.values.data, train.values.rows, train.values.columns).map_err(refused)?;
+    let wanted = Wanted::default();
+    let params = Ewca::params(COMPONENTS)
+        .tolerance(wanted.tolerance)
+        .max_iterations(wanted.max_iterations)
+        .restarts(wanted.restarts)
+        .seed(wanted.seed);
+    let fit_clock = Instant::now();
+    let model = params.clone().fit(&samples).map_err(refused)?;
+    let fit = fit_clock.elapsed();
+    let spreads = spreads(&params, &samples, &model)?;
+
+    let times = Times { read, fit, total: clock.elapsed() };
+    let source = Source { input: FILE, label: Some("class"), id: Some("sample") };
+    folder.write(&train, &model, &Summary::new(source, &wanted, &model, times))?;
+    folder.write_file(FILE, |file| file.write_all(DATA))?;
+
+    let mut text = introduction(&train, &test);
+    text.push_str(&the_fit(&model, times));
+    text.push_str(&scatter(&model, &train, &test)?);
+    text.push_str(&partners(&model, &train));
+    text.push_str(&against_pca(&spreads, &train, &test)?);
+    text.push_str(&what_next(&folder));
+    terminal::say(&text);
+    Ok(model.termination.into())
+}
+
+fn refused(source: ewca::Error) -> Failure {
+    Failure::Fit { file: FILE.into(), source }
+}
+
+/// The rows of one part of the data.
+fn read(split: &str) -> Result<Dataset, Failure> {
+    let options = ReadOptions {
+        label: Some("class".into()),
+        id: Some("sample".into()),
+        filter: Some(("split".into(), split.into())),
+        ..ReadOptions::default()
+    };
+    Ok(Dataset::from(read_table_from(DATA, FILE, &options)?))
+}
+
+/// PCA, `model`, and a few more, each with the name of its row in the table, from the narrowest spread to the widest.
+fn spreads(params: &Params, samples: &Samples<'_>, model: &Model) -> Result<Vec<(String, Model)>, Failure> {
+    // Towards epsilon = 0 every sample keeps its mass to itself, and the fit is PCA.
+    let pca = params.clone().epsilon(1e-9 * model.explained_variance[0]).fit(samples).map_err(refused)?;
+    let mut models = vec![("1 (PCA)".into(), pca), (format!("{:.0} (this fit)", model.perplexity.mean), model.clone())];
+    for perplexity in OTHER_PERPLEXITIES {
+        let other = params.clone().perplexity(perplexity).fit(samples).map_err(refused)?;
+        models.push((perplexity.to_string(), other));
+    }
+    models.sort_by(|(_, a), (_, b)| a.perplexity.mean.total_cmp(&b.perplexity.mean));
+    Ok(models)
+}
+
+fn labels(data: &Dataset) -> &[String] {
+    data.labels.as_deref().unwrap_or_default()
+}
+
+fn introduction(train: &Dataset, test: &Dataset) -> String {
+    format!(
+        "khan2001: {} tumour samples of four kinds x {} gene expressions\n\
+         (Burkitt lymphoma BL, Ewing sarcoma EWS, neuroblastoma NB,\n\
+         rhabdomyosarcoma RMS), and {} further samples to try the result on.\n",
+        train.values.rows, train.values.columns, test.values.rows
+    )
+}
+
+fn the_fit(model: &Model, times: Times) -> String {
+    format!(
+        "\nEWCA with {COMPONENTS} components, {} after {} iterations in {}.\nEpsilon {} was found so that each sample \
+         spreads over {:.0} samples on average\n(perplexity {}, the default).\n\n{}",
+        how_it_ended(model),
+        model.iterations,
+        time(times.fit),
+        number(model.epsilon),
+        model.perplexity.mean,
+        number(model.perplexity.mean),
+        explained_variance(model)
+    )
+}
+
+/// PCA explains the most variance by definition; a wider spread trades some of it for neighbourhoods. Whether that helps to
+/// tell the classes apart is for the data to say, so the table shows several spreads.
+fn against_pca(spreads: &[(String, Model)], train: &Dataset, test: &Dataset) -> Result<String, Failure> {
+    let mut text = format!(
+        "\nHow far should a sample spread? PCA is the limit where it keeps to itself:\n\n  {:<16}{:>10}{:>20}{:>20}\n  \
+         {:<16}{:>10}{:>20}{:>20}\n",
+        "spread over",
+        "variance",
+        "wrong neighbours",
+        "right classes",
+        "samples",
+        "explained",
+        format!("among the {}", train.values.rows),
+        format!("of the {} new", test.values.rows)
+    );
+    for (name, model) in spreads {
+        let variance = percent(model.explained_variance_ratio.iter().sum());
+        let wrong = nearest::leave_one_out_errors(&model.scores, labels(train));
+        let found = nearest::classes(&new_scores(model, test)?, &model.scores, labels(train));
+        let right = found.iter().zip(labels(test)).filter(|(found, label)| *found == label).count();
+        let _ = writeln!(text, "  {name:<16}{variance:>10}{wrong:>20}{right:>20}");
+    }
+    text.push_str(
+        "\n  Wrong neighbours: samples whose nearest other sample (by the scores) is of\n  another class. Right classes: \
+         new samples whose nearest sample shares theirs.\n",
+    );
+    Ok(text)
+}
+
+fn new_scores(model: &Model, test: &Dataset) -> Result<Matrix, Failure> {
+    model.transform(&test.values.data, test.values.rows).map_err(refused)
+}
+
+/// The first two scores: capitals are the samples of the fit, small letters the new ones.
+fn scatter(model: &Model, train: &Dataset, test: &Dataset) -> Result<String, Failure> {
+    let (scores, new_scores) = (&model.scores, new_scores(model, test)?);
+    let classes: BTreeSet<&str> = labels(train).iter().map(String::as_str).collect();
+    let letters = plot::letters(&classes);
+    let letter = |label: &str| letters.iter().find(|(class, _)| *class == label).map_or('?', |(_, letter)| *letter);
+    let mut plot = Plot::default();
+    for (i, label) in labels(train).iter().enumerate() {
+        plot.add(scores.get(i, 0), scores.get(i, 1), letter(label));
+    }
+    for (i, label) in labels(test).iter().enumerate() {
+        plot.add(new_scores.get(i, 0), new_scores.get(i, 1), letter(label).to_ascii_lowercase());
+    }
+    let legend: Vec<String> = letters.iter().map(|(class, letter)| format!("{letter} {class}")).collect();
+    Ok(format!(
+        "\n{}  {}; small letters: new samples; *: mixed\n",
+        plot.drawn(&component_name(0), &component_name(1)),
+        legend.join(", ")
+    ))
+}
+
+/// To whom the plan sends the mass of the first sample of each class.
+fn partners(model: &Model, train: &Dataset) -> String {
+    let (plan, labels) = (model.plan(), labels(train));
+    let mut text = String::from("\nThe plan tells who is close to whom. Strongest partners, with their share:\n\n");
+    let mut shown: Vec<&str> = Vec::new();
+    for (sample, label) in labels.iter().enumerate() {
+        if shown.len() == SHOWN_SAMPLES || shown.contains(&label.as_str()) {
+            continue;
+        }
+        shown.push(label);
+        let partners: Vec<String> = plan
+            .partners(sample, SHOWN_PARTNERS + 1)
+            .into_iter()
+            .filter(|&(partner, _)| partner != sample)
+            .take(SHOWN_PARTNERS)
+            .map(|(partner, share)| format!("{} {:<3} {:>3.0}%", train.ids[partner], labels[partner], 100.0 * share))
+            .collect();
+        let _ = writeln!(text, "  {} {label:<3} {}", train.ids[sample], partners.join("  "));
+    }
+    let own: f64 = (0..labels.len())
+        .map(|i| {
+            let shares = plan.shares(&model.scores.row(i));
+            shares.iter().zip(labels).filter(|(_, label)| **label == labels[i]).map(|(share, _)| share).sum::<f64>()
+        })
+        .sum();
+    let _ = writeln!(text, "\n  {} of all mass stays within its class.", percent(own / labels.len() as f64));
+    text
+}
+
+fn what_next(folder: &ResultsFolder) -> String {
+    let folder = folder.path().display();
+    format!(
+        "\nWritten to {folder}: scores.csv, loadings.csv, summary.json, and the data.\nThe same by hand:\n\n  ewca fit \
+         {folder}/{FILE} \\\n    --where split=train --label class --id sample -k {COMPONENTS}\n"
+    )
+}

@@ -1,0 +1,118 @@
+//! Everything that ends a run without results, in the words of the command line.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::text::bytes;
+
+/// Why there are no results.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// A file could not be read or written.
+    #[error("{}", file_message(.0))]
+    File(#[from] ewca_io::Error),
+    /// The library refused the data or the parameters.
+    #[error("{}", fit_message(file, source))]
+    Fit {
+        /// The input, as the user named it.
+        file: String,
+        /// What the library said.
+        source: ewca::Error,
+    },
+    /// The table alone takes more than was allowed.
+    #[error("{file}: the table takes {}, more than --max-memory {}", bytes(*needed), bytes(*budget))]
+    Memory {
+        /// The input, as the user named it.
+        file: String,
+        /// What the table takes, in bytes.
+        needed: usize,
+        /// What was allowed, in bytes.
+        budget: usize,
+    },
+    /// The folder for the results could not be made.
+    #[error("{}: the output folder cannot be made: {}; name another with -o", folder.display(), folder_reason(source))]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The threads could not be started.
+    #[error("--threads {count}: the threads could not be started ({reason}); ask for fewer")]
+    Threads {
+        /// How many were asked for.
+        count: usize,
+        /// What the system said.
+        reason: String,
+    },
+}
+
+/// The reader's own messages name options of readers that this program does not have yet; those are said anew here.
+fn file_message(error: &ewca_io::Error) -> String {
+    match error {
+        ewca_io::Error::Folder { file } => format!("{file}: is a folder; name a file in it"),
+        ewca_io::Error::Malformed { file, format, problem } => {
+            format!("{file}: is not a valid {format} file: {problem}; write or download it again")
+        }
+        ewca_io::Error::TooLarge { file, limit } => format!(
+            "{file}: holds more than {} once decompressed; raise --max-memory if that is expected",
+            bytes(usize::try_from(*limit).unwrap_or(usize::MAX))
+        ),
+        ewca_io::Error::Unsupported { file, what, advice } => {
+            format!("{file}: {what}; {}", advice.replace(", or name its format with --format", ""))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// The library speaks of arrays and parameters; the user knows a file and options.
+fn fit_message(file: &str, error: &ewca::Error) -> String {
+    use ewca::Error::*;
+    match error {
+        Components { requested, rank } => format!(
+            "{file}: -k {requested} is more than the data's rank: once centred they span {rank} dimension{}; choose -k from \
+             1 to {rank}",
+            if *rank == 1 { "" } else { "s" }
+        ),
+        TooFewSamples { found } => {
+            let rows = if *found == 1 { "row" } else { "rows" };
+            format!("{file}: has {found} {rows} of data; a fit needs at least 2")
+        }
+        Constant => format!("{file}: all rows are equal: there is no variance to explain"),
+        Range { magnitude } => {
+            format!("{file}: the largest magnitude is {magnitude:e}, whose square overflows; rescale the data")
+        }
+        // Rows and columns count from 0 in the library.
+        NotFinite { row, column, value } => {
+            format!("{file}, row {} of the data, feature {}: the value is {value}", row + 1, column + 1)
+        }
+        Parameter { name, value, expected } => format!("--{} {value}: {expected}", name.replace('_', "-")),
+        Memory { needed, budget, cause } => format!(
+            "{file}: the fit needs about {} besides the table, and --max-memory leaves {}; raise it, or use fewer {cause}",
+            bytes(*needed),
+            bytes(*budget)
+        ),
+        other => format!("{file}: {other}"),
+    }
+}
+
+fn folder_reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => "a file is in its way".into(),
+        io::ErrorKind::PermissionDenied => "permission denied".into(),
+        io::ErrorKind::StorageFull => "the disk is full".into(),
+        io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only".into(),
+        _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_count_from_one() {
+        let error = ewca::Error::NotFinite { row: 0, column: 2, value: f64::NAN };
+        assert_eq!(fit_message("a.csv", &error), "a.csv, row 1 of the data, feature 3: the value is NaN");
+    }
+}

@@ -1,0 +1,109 @@
+//! Numbers and paragraphs for people.
+
+use std::time::Duration;
+
+/// The width that everything printed stays within.
+pub const WIDTH: usize = 80;
+
+/// A number with four significant digits, in scientific form when it is very small or large.
+pub fn number(value: f64) -> String {
+    let size = value.abs();
+    if size == 0.0 {
+        return "0".into();
+    }
+    if !(1e-3..1e6).contains(&size) {
+        return format!("{value:.2e}");
+    }
+    let before_point = size.log10().floor() as i32 + 1;
+    format!("{value:.*}", (4 - before_point).max(0) as usize)
+}
+
+/// An accuracy: one digit and its magnitude.
+pub fn accuracy(value: f64) -> String {
+    if value == 0.0 { "0".into() } else { format!("{value:.0e}") }
+}
+
+/// A fraction as a percentage.
+pub fn percent(fraction: f64) -> String {
+    format!("{:.1}%", 100.0 * fraction)
+}
+
+/// A time with three significant digits and its unit.
+pub fn time(duration: Duration) -> String {
+    let seconds = duration.as_secs_f64();
+    let (value, unit) = match seconds {
+        s if s < 1e-6 => (s * 1e9, "ns"),
+        s if s < 1e-3 => (s * 1e6, "us"),
+        s if s < 1.0 => (s * 1e3, "ms"),
+        s if s < 120.0 => (s, "s"),
+        s => (s / 60.0, "min"),
+    };
+    let decimals = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
+    format!("{value:.decimals$} {unit}")
+}
+
+/// A number of bytes: `1.5 GiB`.
+pub fn bytes(count: usize) -> String {
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    if count < 1024 {
+        return format!("{count} bytes");
+    }
+    let mut size = count as f64 / 1024.0;
+    let mut unit = 0;
+    while size >= 1024.0 && unit + 1 < UNITS.len() {
+        size /= 1024.0;
+        unit += 1;
+    }
+    format!("{size:.1} {}", UNITS[unit])
+}
+
+/// `1 sample`, `2 samples`.
+pub fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+/// A paragraph broken into lines of at most [`WIDTH`] characters; every line but the first is indented.
+pub fn wrapped(text: &str, indent: usize) -> String {
+    let mut out = String::new();
+    let mut column = 0;
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if column > 0 && column + 1 + length > WIDTH {
+            out.push('\n');
+            out.push_str(&" ".repeat(indent));
+            column = indent;
+        } else if column > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += length;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_four_digits() {
+        let shown: Vec<String> = [0.0, 1.0, 12.3456, -1234.56, 98765.4, 0.012345, 1e-5, 2.5e7].map(number).to_vec();
+        assert_eq!(shown, ["0", "1.000", "12.35", "-1235", "98765", "0.01235", "1.00e-5", "2.50e7"]);
+    }
+
+    #[test]
+    fn times_and_sizes_have_units() {
+        let shown: Vec<String> = [3e-9, 1.25e-5, 0.0421, 7.0, 300.0].map(|s| time(Duration::from_secs_f64(s))).to_vec();
+        assert_eq!(shown, ["3.00 ns", "12.5 us", "42.1 ms", "7.00 s", "5.00 min"]);
+        assert_eq!([12, 1536, 8 << 30].map(bytes), ["12 bytes", "1.5 KiB", "8.0 GiB"]);
+    }
+
+    #[test]
+    fn paragraphs_stay_within_the_width() {
+        let text = wrapped(&"words and more ".repeat(20), 4);
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH));
+        assert!(text.lines().skip(1).all(|line| line.starts_with("    ") && !line.starts_with("     ")));
+        assert_eq!(text.split_whitespace().count(), 60);
+    }
+}

@@ -1,0 +1,66 @@
+//! Ctrl-C at every stage of a run.
+#![cfg(unix)]
+
+mod common;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::time::{Duration, Instant};
+
+use common::{Run, Workshop, exists, interrupt, numbers};
+
+/// Far longer than anything here takes; a run that is still alive then hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[test]
+fn once_writes_the_best_result_and_exits_with_130() {
+    let shop = Workshop::new();
+    shop.write("data.csv", numbers(80, 6));
+    // So many attempts that the run surely lasts until it is stopped.
+    let mut child = shop.command(&["fit", "data.csv", "--restarts", "1000000000"]).spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    out.read_line(&mut line).unwrap();
+    assert!(line.starts_with("Read data.csv"), "{line}");
+
+    interrupt(child.id());
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).unwrap();
+    let run = Run::from(child.wait_with_output().unwrap());
+    assert_eq!((run.code, run.err.as_str()), (Some(130), ""));
+    assert!(rest.contains("Warning: interrupted after"), "{rest}");
+    assert_eq!(shop.list("ewca-out"), ["loadings.csv", "scores.csv", "summary.json"]);
+    assert_eq!(shop.summary("ewca-out")["termination"], "interrupted");
+    assert_eq!(shop.read("ewca-out/scores.csv").lines().count(), 81);
+}
+
+#[test]
+fn twice_quits_at_once() {
+    let shop = Workshop::new();
+    // One pass over this kernel takes longer than the time between two signals, and an iteration takes several.
+    shop.write("data.csv", numbers(20_000, 4));
+    let mut child = shop.command(&["fit", "data.csv"]).spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    out.read_line(&mut String::new()).unwrap();
+
+    let clock = Instant::now();
+    interrupt(child.id());
+    std::thread::sleep(Duration::from_millis(100));
+    assert!(child.try_wait().unwrap().is_none(), "the first signal must not end the run");
+    interrupt(child.id());
+    let run = Run::from(child.wait_with_output().unwrap());
+    assert_eq!(run.code, Some(130));
+    assert!(clock.elapsed() < PATIENCE);
+    assert!(!exists(&shop.path("ewca-out/summary.json")));
+}
+
+#[test]
+fn before_the_fit_there_is_nothing_to_keep() {
+    let shop = Workshop::new();
+    let mut child = shop.command(&["fit", "-"]).spawn().unwrap();
+    // More than a pipe holds: once it is written, the program is reading, and it waits for more.
+    child.stdin.as_mut().unwrap().write_all(numbers(20_000, 4).as_bytes()).unwrap();
+    interrupt(child.id());
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(130));
+    assert!(!exists(&shop.path("ewca-out")));
+}
