@@ -17,10 +17,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The operating system refused to write; nothing was left behind.
-    #[error(
-        "{file}: cannot be written: {}; no file was left behind",
-        io_reason(source)
-    )]
+    #[error("{file}: cannot be written: {}; no file was left behind", io_reason(source))]
     Write {
         /// The file.
         file: String,
@@ -28,9 +25,7 @@ pub enum Error {
         source: io::Error,
     },
     /// A folder was named, and it is not a 10x one.
-    #[error(
-        "{file}: is a folder without a matrix.mtx or matrix.mtx.gz; name a file in it, or a 10x folder"
-    )]
+    #[error("{file}: is a folder without a matrix.mtx or matrix.mtx.gz; name a file in it, or a 10x folder")]
     Folder {
         /// The folder.
         file: String,
@@ -52,9 +47,7 @@ pub enum Error {
         advice: &'static str,
     },
     /// The bytes are not those of the format.
-    #[error(
-        "{file}: is not a valid {format} file: {problem}; write it again, or name its format with --format"
-    )]
+    #[error("{file}: is not a valid {format} file: {problem}; write it again, or name its format with --format")]
     Malformed {
         /// The file.
         file: String,
@@ -74,9 +67,7 @@ pub enum Error {
         advice: String,
     },
     /// The file is larger, once decompressed, than was allowed.
-    #[error(
-        "{file}: holds more than {limit} bytes once decompressed; raise --max-bytes if that is expected"
-    )]
+    #[error("{file}: holds more than {limit} bytes once decompressed; raise --max-bytes if that is expected")]
     TooLarge {
         /// The file.
         file: String,
@@ -110,6 +101,18 @@ pub enum Error {
         column: String,
         /// What it holds.
         cell: String,
+    },
+    /// A line of text is not what it should be.
+    #[error("{file}, {place}: '{line}' is not {expected}; mend the line")]
+    BadLine {
+        /// The file.
+        file: String,
+        /// Where the line is.
+        place: Place,
+        /// What it holds.
+        line: String,
+        /// What it should hold.
+        expected: &'static str,
     },
     /// A cell is infinite, or too large for a 64-bit float.
     #[error(
@@ -156,9 +159,7 @@ pub enum Error {
         column: String,
     },
     /// No sample has the text that the filter asks for.
-    #[error(
-        "{file}: no row has '{text}' in column '{column}'; check --where, the first row has '{first}'"
-    )]
+    #[error("{file}: no row has '{text}' in column '{column}'; check --where, the first row has '{first}'")]
     NoMatch {
         /// The file.
         file: String,
@@ -178,9 +179,7 @@ pub enum Error {
         place: Place,
     },
     /// A feature has no name.
-    #[error(
-        "{file}: feature {position} has an empty name; name it, or pass --no-header if the first line holds data"
-    )]
+    #[error("{file}: feature {position} has an empty name; name it, or pass --no-header if the first line holds data")]
     EmptyName {
         /// The file.
         file: String,
@@ -231,6 +230,28 @@ pub enum Error {
         /// What there is to choose from.
         known: Vec<String>,
     },
+    /// A table does not have the features of the training data.
+    #[error("{file}: {}; give it the features of the training data", features(missing, extra))]
+    Features {
+        /// The file.
+        file: String,
+        /// Features that it should have.
+        missing: Vec<String>,
+        /// Features that it should not have.
+        extra: Vec<String>,
+    },
+    /// A step of the preprocessing met a negative number.
+    #[error("{file}, {place}: {what} is negative; {step} is for counts")]
+    Negative {
+        /// The file.
+        file: String,
+        /// Where.
+        place: Place,
+        /// What is negative.
+        what: &'static str,
+        /// The step.
+        step: &'static str,
+    },
     /// Options that make no sense, or not together.
     #[error("{problem}; {advice}")]
     Options {
@@ -243,23 +264,11 @@ pub enum Error {
 
 impl Error {
     pub(crate) fn malformed(file: &str, format: &'static str, problem: impl fmt::Display) -> Error {
-        Error::Malformed {
-            file: file.into(),
-            format,
-            problem: one_line(&problem.to_string()),
-        }
+        Error::Malformed { file: file.into(), format, problem: one_line(&problem.to_string()) }
     }
 
-    pub(crate) fn unsupported(
-        file: &str,
-        what: impl Into<String>,
-        advice: impl Into<String>,
-    ) -> Error {
-        Error::Unsupported {
-            file: file.into(),
-            what: what.into(),
-            advice: advice.into(),
-        }
+    pub(crate) fn unsupported(file: &str, what: impl Into<String>, advice: impl Into<String>) -> Error {
+        Error::Unsupported { file: file.into(), what: what.into(), advice: advice.into() }
     }
 }
 
@@ -322,15 +331,12 @@ pub(crate) fn excerpt(cell: &[u8]) -> String {
 }
 
 pub(crate) fn one_line(text: &str) -> String {
-    text.chars()
-        .map(|c| {
-            if c.is_control() {
-                char::REPLACEMENT_CHARACTER
-            } else {
-                c
-            }
-        })
-        .collect()
+    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
+}
+
+/// A truth value as a label, spelt as pandas and NumPy do.
+pub(crate) fn truth_name(value: bool) -> String {
+    if value { "True" } else { "False" }.into()
 }
 
 /// The few of `names` that come closest to `wanted`, best first.
@@ -348,10 +354,7 @@ pub(crate) fn closest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) ->
     }
     ranked.sort_by_key(|&(distance, _)| distance);
     ranked.truncate(SHOWN);
-    ranked
-        .into_iter()
-        .map(|(_, name)| excerpt(name.as_bytes()))
-        .collect()
+    ranked.into_iter().map(|(_, name)| excerpt(name.as_bytes())).collect()
 }
 
 /// The number of single-character changes between two names (Levenshtein), on their first 32 characters.
@@ -377,14 +380,19 @@ fn suggestion(known: &[String]) -> String {
     }
 }
 
+fn features(missing: &[String], extra: &[String]) -> String {
+    let lacks = || format!("lacks {} features that the model needs ({})", missing.len(), list(missing));
+    let has = || format!("has {} that it does not know ({})", extra.len(), list(extra));
+    match (missing, extra) {
+        (_, []) => lacks(),
+        ([], _) => format!("has {} features that the model does not know ({})", extra.len(), list(extra)),
+        _ => format!("{} and {}", lacks(), has()),
+    }
+}
+
 fn list(names: &[String]) -> String {
-    const SHOWN: usize = 20;
-    let mut text = names
-        .iter()
-        .take(SHOWN)
-        .map(|name| one_line(name))
-        .collect::<Vec<_>>()
-        .join(", ");
+    const SHOWN: usize = 8;
+    let mut text = names.iter().take(SHOWN).map(|name| one_line(name)).collect::<Vec<_>>().join(", ");
     if names.len() > SHOWN {
         text.push_str(&format!(" and {} more", names.len() - SHOWN));
     }

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use rayon::prelude::*;
 
+use crate::columns::column;
 use crate::error::excerpt;
-use crate::{DenseValues, Error, Missing, Place, ReadOptions, SparseValues, Table, Values};
+use crate::{DenseValues, Error, Missing, Place, ReadOptions, Role, SparseValues, Table, Values};
 
 /// What a reader found. Missing cells are NaN; rows are the file's rows.
 pub(crate) struct Draft {
@@ -18,27 +19,31 @@ pub(crate) struct Draft {
     pub labels: Option<Vec<String>>,
     /// The cells of the column that chooses rows.
     pub filter: Option<Vec<String>>,
+    /// Whether the options may still name columns of numbers as label, id, filter or to be ignored.
+    pub roles_open: bool,
+}
+
+impl Draft {
+    /// A matrix without any names.
+    pub fn of_matrix(values: Values) -> Draft {
+        Draft { values, features: None, ids: None, labels: None, filter: None, roles_open: true }
+    }
 }
 
 /// Turns a draft into a table.
 pub(crate) fn finish(mut draft: Draft, file: &str, options: &ReadOptions) -> Result<Table, Error> {
-    keep_matching(&mut draft, file, options)?;
     if options.transpose {
         draft.values = draft.values.transposed();
         std::mem::swap(&mut draft.features, &mut draft.ids);
     }
-    let features = match draft.features {
-        Some(names) => names,
-        None => (1..=draft.values.columns())
-            .map(|number| format!("column{number}"))
-            .collect(),
-    };
-    let mut table = Table {
-        values: draft.values,
-        features,
-        ids: draft.ids,
-        labels: draft.labels,
-    };
+    let columns = draft.values.columns();
+    let mut features =
+        draft.features.take().unwrap_or_else(|| (1..=columns).map(|number| format!("column{number}")).collect());
+    if draft.roles_open {
+        features = take_columns(&mut draft, features, file, options)?;
+    }
+    keep_matching(&mut draft, file, options)?;
+    let mut table = Table { values: draft.values, features, ids: draft.ids, labels: draft.labels };
     check_not_empty(&table, file)?;
     check_names(&table.features, file)?;
     check_finite(&table, file)?;
@@ -46,14 +51,60 @@ pub(crate) fn finish(mut draft: Draft, file: &str, options: &ReadOptions) -> Res
     Ok(table)
 }
 
+/// Takes the columns that have a role out of the numbers, where the reader has not found them elsewhere.
+fn take_columns(
+    draft: &mut Draft,
+    features: Vec<String>,
+    file: &str,
+    options: &ReadOptions,
+) -> Result<Vec<String>, Error> {
+    let mut taken = Vec::new();
+    let mut take = |name: &str, role: Role| {
+        let at = column(&features, name, role, file)?;
+        taken.push(at);
+        Ok::<Vec<String>, Error>(column_texts(&draft.values, at))
+    };
+    let label = options.label.as_ref().filter(|_| draft.labels.is_none());
+    let labels = label.map(|name| take(name, Role::Label)).transpose()?;
+    let id = options.id.as_ref().filter(|_| draft.ids.is_none());
+    let ids = id.map(|name| take(name, Role::Id)).transpose()?;
+    let filter = options.filter.as_ref().filter(|_| draft.filter.is_none());
+    let filter = filter.map(|(name, _)| take(name, Role::Filter)).transpose()?;
+    for name in &options.ignore {
+        take(name, Role::Ignore)?;
+    }
+    draft.labels = draft.labels.take().or(labels);
+    draft.ids = draft.ids.take().or(ids);
+    draft.filter = draft.filter.take().or(filter);
+    if taken.is_empty() {
+        return Ok(features);
+    }
+    let keep: Vec<usize> = (0..features.len()).filter(|at| !taken.contains(at)).collect();
+    draft.values = chosen_columns(&draft.values, &keep);
+    Ok(keep.into_iter().map(|at| features[at].clone()).collect())
+}
+
+/// The numbers of a column, written out; a missing one is empty.
+fn column_texts(values: &Values, column: usize) -> Vec<String> {
+    let cell = |row: usize| match values {
+        Values::Dense(dense) => dense.data[row * dense.columns + column],
+        Values::Sparse(sparse) => {
+            let (columns, values) = sparse.row(row);
+            columns.binary_search(&(column as u32)).map_or(0.0, |at| values[at])
+        }
+    };
+    let text = |value: f64| {
+        if value.is_nan() { String::new() } else { value.to_string() }
+    };
+    (0..values.rows()).map(|row| text(cell(row))).collect()
+}
+
 /// Keeps the rows that the filter chooses.
 fn keep_matching(draft: &mut Draft, file: &str, options: &ReadOptions) -> Result<(), Error> {
     let (Some((column, wanted)), Some(cells)) = (&options.filter, &draft.filter) else {
         return Ok(());
     };
-    let keep: Vec<usize> = (0..cells.len())
-        .filter(|&row| &cells[row] == wanted)
-        .collect();
+    let keep: Vec<usize> = (0..cells.len()).filter(|&row| &cells[row] == wanted).collect();
     if keep.is_empty() {
         return Err(Error::NoMatch {
             file: file.into(),
@@ -71,18 +122,10 @@ fn keep_matching(draft: &mut Draft, file: &str, options: &ReadOptions) -> Result
 fn check_not_empty(table: &Table, file: &str) -> Result<(), Error> {
     let advice = "check that the file was written to the end";
     if table.rows() == 0 {
-        return Err(Error::Nothing {
-            file: file.into(),
-            what: "rows",
-            advice,
-        });
+        return Err(Error::Nothing { file: file.into(), what: "rows", advice });
     }
     if table.columns() == 0 {
-        return Err(Error::Nothing {
-            file: file.into(),
-            what: "numeric columns",
-            advice,
-        });
+        return Err(Error::Nothing { file: file.into(), what: "numeric columns", advice });
     }
     Ok(())
 }
@@ -91,10 +134,7 @@ fn check_names(names: &[String], file: &str) -> Result<(), Error> {
     let mut seen: HashMap<&str, usize> = HashMap::with_capacity(names.len());
     for (index, name) in names.iter().enumerate() {
         if name.is_empty() {
-            return Err(Error::EmptyName {
-                file: file.into(),
-                position: index + 1,
-            });
+            return Err(Error::EmptyName { file: file.into(), position: index + 1 });
         }
         if let Some(first) = seen.insert(name, index) {
             return Err(Error::DuplicateName {
@@ -109,12 +149,7 @@ fn check_names(names: &[String], file: &str) -> Result<(), Error> {
 }
 
 fn check_finite(table: &Table, file: &str) -> Result<(), Error> {
-    match table
-        .values
-        .stored()
-        .par_iter()
-        .position_first(|value| value.is_infinite())
-    {
+    match table.values.stored().par_iter().position_first(|value| value.is_infinite()) {
         None => Ok(()),
         Some(at) => {
             let (row, column) = position(&table.values, at);
@@ -141,22 +176,13 @@ fn position(values: &Values, at: usize) -> (usize, usize) {
 
 /// Deals with NaN and with empty labels; afterwards there are none.
 fn settle_missing(table: &mut Table, file: &str, missing: Missing) -> Result<(), Error> {
-    let unlabelled = |table: &Table| {
-        table
-            .labels
-            .as_ref()
-            .and_then(|labels| labels.iter().position(|label| label.is_empty()))
-    };
-    if missing == Missing::DropRows
-        && (unlabelled(table).is_some() || first_missing(&table.values).is_some())
-    {
+    let unlabelled =
+        |table: &Table| table.labels.as_ref().and_then(|labels| labels.iter().position(|label| label.is_empty()));
+    if missing == Missing::DropRows && (unlabelled(table).is_some() || first_missing(&table.values).is_some()) {
         drop_rows(table, file)?;
     }
     if let Some(row) = unlabelled(table) {
-        return Err(Error::MissingLabel {
-            file: file.into(),
-            place: Place::Row(row + 1),
-        });
+        return Err(Error::MissingLabel { file: file.into(), place: Place::Row(row + 1) });
     }
     let Some(at) = first_missing(&table.values) else {
         return Ok(());
@@ -177,33 +203,18 @@ fn settle_missing(table: &mut Table, file: &str, missing: Missing) -> Result<(),
 }
 
 fn first_missing(values: &Values) -> Option<usize> {
-    values
-        .stored()
-        .par_iter()
-        .position_first(|value| value.is_nan())
+    values.stored().par_iter().position_first(|value| value.is_nan())
 }
 
 fn drop_rows(table: &mut Table, file: &str) -> Result<(), Error> {
     let complete = |row: usize| match &table.values {
-        Values::Dense(dense) => dense.data[row * dense.columns..][..dense.columns]
-            .iter()
-            .all(|value| !value.is_nan()),
+        Values::Dense(dense) => dense.data[row * dense.columns..][..dense.columns].iter().all(|value| !value.is_nan()),
         Values::Sparse(sparse) => sparse.row(row).1.iter().all(|value| !value.is_nan()),
     };
-    let labelled = |row: usize| {
-        table
-            .labels
-            .as_ref()
-            .is_none_or(|labels| !labels[row].is_empty())
-    };
-    let keep: Vec<usize> = (0..table.rows())
-        .filter(|&row| complete(row) && labelled(row))
-        .collect();
+    let labelled = |row: usize| table.labels.as_ref().is_none_or(|labels| !labels[row].is_empty());
+    let keep: Vec<usize> = (0..table.rows()).filter(|&row| complete(row) && labelled(row)).collect();
     if keep.is_empty() {
-        return Err(Error::AllMissing {
-            file: file.into(),
-            what: "row",
-        });
+        return Err(Error::AllMissing { file: file.into(), what: "row" });
     }
     table.values = chosen_rows(&table.values, &keep);
     choose(&mut table.ids, &keep);
@@ -213,29 +224,15 @@ fn drop_rows(table: &mut Table, file: &str) -> Result<(), Error> {
 
 fn drop_columns(table: &mut Table, file: &str) -> Result<(), Error> {
     let mut complete = vec![true; table.columns()];
-    for (at, _) in table
-        .values
-        .stored()
-        .iter()
-        .enumerate()
-        .filter(|(_, value)| value.is_nan())
-    {
+    for (at, _) in table.values.stored().iter().enumerate().filter(|(_, value)| value.is_nan()) {
         complete[position(&table.values, at).1] = false;
     }
-    let keep: Vec<usize> = (0..complete.len())
-        .filter(|&column| complete[column])
-        .collect();
+    let keep: Vec<usize> = (0..complete.len()).filter(|&column| complete[column]).collect();
     if keep.is_empty() {
-        return Err(Error::AllMissing {
-            file: file.into(),
-            what: "column",
-        });
+        return Err(Error::AllMissing { file: file.into(), what: "column" });
     }
     table.values = chosen_columns(&table.values, &keep);
-    table.features = keep
-        .iter()
-        .map(|&column| std::mem::take(&mut table.features[column]))
-        .collect();
+    table.features = keep.iter().map(|&column| std::mem::take(&mut table.features[column])).collect();
     Ok(())
 }
 
@@ -252,25 +249,17 @@ fn fill_with_means(table: &mut Table, file: &str) -> Result<(), Error> {
         }
     };
     match &table.values {
-        Values::Dense(dense) => dense.data.chunks_exact(columns).for_each(|row| {
-            row.iter()
-                .enumerate()
-                .for_each(|(column, &value)| add(column, value))
-        }),
+        Values::Dense(dense) => dense
+            .data
+            .chunks_exact(columns)
+            .for_each(|row| row.iter().enumerate().for_each(|(column, &value)| add(column, value))),
         Values::Sparse(sparse) => {
-            sparse
-                .indices
-                .iter()
-                .zip(&sparse.values)
-                .for_each(|(&column, &value)| add(column as usize, value));
+            sparse.indices.iter().zip(&sparse.values).for_each(|(&column, &value)| add(column as usize, value));
         }
     }
     if let Some(column) = missing.iter().position(|&count| count == rows) {
         let column = excerpt(table.features[column].as_bytes());
-        return Err(Error::NoMean {
-            file: file.into(),
-            column,
-        });
+        return Err(Error::NoMean { file: file.into(), column });
     }
     let mean = |column: usize| sums[column] / (rows - missing[column]) as f64;
     let fill = |column: usize, value: &mut f64| {
@@ -279,18 +268,12 @@ fn fill_with_means(table: &mut Table, file: &str) -> Result<(), Error> {
         }
     };
     match &mut table.values {
-        Values::Dense(dense) => dense.data.chunks_exact_mut(columns).for_each(|row| {
-            row.iter_mut()
-                .enumerate()
-                .for_each(|(column, value)| fill(column, value))
-        }),
-        Values::Sparse(SparseValues {
-            indices, values, ..
-        }) => {
-            indices
-                .iter()
-                .zip(values)
-                .for_each(|(&column, value)| fill(column as usize, value));
+        Values::Dense(dense) => dense
+            .data
+            .chunks_exact_mut(columns)
+            .for_each(|row| row.iter_mut().enumerate().for_each(|(column, value)| fill(column, value))),
+        Values::Sparse(SparseValues { indices, values, .. }) => {
+            indices.iter().zip(values).for_each(|(&column, value)| fill(column as usize, value));
         }
     }
     Ok(())
@@ -298,10 +281,7 @@ fn fill_with_means(table: &mut Table, file: &str) -> Result<(), Error> {
 
 fn choose(names: &mut Option<Vec<String>>, keep: &[usize]) {
     if let Some(names) = names {
-        *names = keep
-            .iter()
-            .map(|&row| std::mem::take(&mut names[row]))
-            .collect();
+        *names = keep.iter().map(|&row| std::mem::take(&mut names[row])).collect();
     }
 }
 
@@ -313,19 +293,11 @@ pub(crate) fn chosen_rows(values: &Values, keep: &[usize]) -> Values {
             for &row in keep {
                 data.extend_from_slice(&dense.data[row * dense.columns..][..dense.columns]);
             }
-            Values::Dense(DenseValues {
-                rows: keep.len(),
-                columns: dense.columns,
-                data,
-            })
+            Values::Dense(DenseValues { rows: keep.len(), columns: dense.columns, data })
         }
         Values::Sparse(sparse) => {
-            let mut chosen = SparseValues {
-                columns: sparse.columns,
-                offsets: vec![0],
-                indices: Vec::new(),
-                values: Vec::new(),
-            };
+            let mut chosen =
+                SparseValues { columns: sparse.columns, offsets: vec![0], indices: Vec::new(), values: Vec::new() };
             for &row in keep {
                 let (columns, values) = sparse.row(row);
                 chosen.indices.extend_from_slice(columns);
@@ -337,7 +309,7 @@ pub(crate) fn chosen_rows(values: &Values, keep: &[usize]) -> Values {
     }
 }
 
-/// The columns `keep` (increasing) of `values`.
+/// The columns `keep` of `values`; increasing, if the values are sparse.
 pub(crate) fn chosen_columns(values: &Values, keep: &[usize]) -> Values {
     match values {
         Values::Dense(dense) => {
@@ -345,23 +317,15 @@ pub(crate) fn chosen_columns(values: &Values, keep: &[usize]) -> Values {
             for row in dense.data.chunks_exact(dense.columns) {
                 data.extend(keep.iter().map(|&column| row[column]));
             }
-            Values::Dense(DenseValues {
-                rows: dense.rows,
-                columns: keep.len(),
-                data,
-            })
+            Values::Dense(DenseValues { rows: dense.rows, columns: keep.len(), data })
         }
         Values::Sparse(sparse) => {
             let mut place = vec![None; sparse.columns];
             for (new, &old) in keep.iter().enumerate() {
                 place[old] = Some(new as u32);
             }
-            let mut chosen = SparseValues {
-                columns: keep.len(),
-                offsets: vec![0],
-                indices: Vec::new(),
-                values: Vec::new(),
-            };
+            let mut chosen =
+                SparseValues { columns: keep.len(), offsets: vec![0], indices: Vec::new(), values: Vec::new() };
             for row in 0..sparse.rows() {
                 let (columns, values) = sparse.row(row);
                 for (&column, &value) in columns.iter().zip(values) {
@@ -382,11 +346,7 @@ mod tests {
     use super::*;
 
     fn both() -> [Values; 2] {
-        let dense = DenseValues {
-            rows: 3,
-            columns: 3,
-            data: vec![1.0, 2.0, 0.0, 3.0, f64::NAN, 0.0, 5.0, 6.0, 0.0],
-        };
+        let dense = DenseValues { rows: 3, columns: 3, data: vec![1.0, 2.0, 0.0, 3.0, f64::NAN, 0.0, 5.0, 6.0, 0.0] };
         let sparse = SparseValues {
             columns: 3,
             offsets: vec![0, 2, 4, 6],
@@ -397,17 +357,8 @@ mod tests {
     }
 
     fn settled(values: Values, missing: Missing) -> Result<(Vec<f64>, Vec<String>), Error> {
-        let draft = Draft {
-            values,
-            features: None,
-            ids: None,
-            labels: None,
-            filter: None,
-        };
-        let options = ReadOptions {
-            missing,
-            ..ReadOptions::default()
-        };
+        let draft = Draft::of_matrix(values);
+        let options = ReadOptions { missing, ..ReadOptions::default() };
         let table = finish(draft, "t", &options)?;
         let data = match table.values {
             Values::Dense(dense) => dense.data,
@@ -427,12 +378,7 @@ mod tests {
             let (data, _) = settled(values.clone(), Missing::Mean).unwrap();
             assert_eq!(data[4], 4.0);
             let error = settled(values, Missing::Error).unwrap_err();
-            assert!(
-                error
-                    .to_string()
-                    .starts_with("t, row 2, column 'column2': the cell is missing"),
-                "{error}"
-            );
+            assert!(error.to_string().starts_with("t, row 2, column 'column2': the cell is missing"), "{error}");
         }
     }
 }

@@ -15,19 +15,12 @@ const LARGEST_RATIO: u64 = 256;
 /// The bytes of the file at `path`, decompressed.
 pub(crate) fn load(path: &Path, options: &ReadOptions) -> Result<Vec<u8>, Error> {
     let file = file_name(path);
-    let opened = File::open(path).map_err(|source| Error::Read {
-        file: file.clone(),
-        source,
-    })?;
+    let opened = File::open(path).map_err(|source| Error::Read { file: file.clone(), source })?;
     load_from(opened, &file, options)
 }
 
 /// The bytes that `reader` gives, decompressed.
-pub(crate) fn load_from(
-    reader: impl Read,
-    file: &str,
-    options: &ReadOptions,
-) -> Result<Vec<u8>, Error> {
+pub(crate) fn load_from(reader: impl Read, file: &str, options: &ReadOptions) -> Result<Vec<u8>, Error> {
     let limit = options.max_bytes.unwrap_or(u64::MAX);
     let bytes = take(reader, limit).map_err(|failure| failure.into_error(file))?;
     if bytes.is_empty() {
@@ -36,16 +29,19 @@ pub(crate) fn load_from(
     decompressed(bytes, file, options)
 }
 
+/// Refuses a plain file that is too long.
+pub(crate) fn check_length(length: u64, file: &str, options: &ReadOptions) -> Result<(), Error> {
+    match options.max_bytes {
+        Some(limit) if length > limit => Err(Error::TooLarge { file: file.into(), limit }),
+        _ => Ok(()),
+    }
+}
+
 /// What `bytes` hold: the first bytes tell gzip and zstd from the rest, whatever the file is called.
-pub(crate) fn decompressed(
-    bytes: Vec<u8>,
-    file: &str,
-    options: &ReadOptions,
-) -> Result<Vec<u8>, Error> {
+pub(crate) fn decompressed(bytes: Vec<u8>, file: &str, options: &ReadOptions) -> Result<Vec<u8>, Error> {
     let limit = growth_limit(bytes.len() as u64, options);
     let inside = if bytes.starts_with(&[0x1f, 0x8b]) {
-        take(flate2::read::MultiGzDecoder::new(&bytes[..]), limit)
-            .map_err(|failure| (failure, "gzip"))
+        take(flate2::read::MultiGzDecoder::new(&bytes[..]), limit).map_err(|failure| (failure, "gzip"))
     } else if bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
         zstd::stream::read::Decoder::with_buffer(&bytes[..])
             .map_err(Failure::Io)
@@ -57,9 +53,7 @@ pub(crate) fn decompressed(
     match inside {
         Ok(inside) if inside.is_empty() => Err(Error::Empty { file: file.into() }),
         Ok(inside) => Ok(inside),
-        Err((Failure::Io(error), format)) => {
-            Err(Error::malformed(file, format, compressed_problem(&error)))
-        }
+        Err((Failure::Io(error), format)) => Err(Error::malformed(file, format, compressed_problem(&error))),
         Err((failure, _)) => Err(failure.into_error(file)),
     }
 }
@@ -78,14 +72,8 @@ enum Failure {
 impl Failure {
     fn into_error(self, file: &str) -> Error {
         match self {
-            Failure::Io(source) => Error::Read {
-                file: file.into(),
-                source,
-            },
-            Failure::Limit(limit) => Error::TooLarge {
-                file: file.into(),
-                limit,
-            },
+            Failure::Io(source) => Error::Read { file: file.into(), source },
+            Failure::Limit(limit) => Error::TooLarge { file: file.into(), limit },
         }
     }
 }
@@ -93,10 +81,7 @@ impl Failure {
 /// Everything that `reader` gives, unless it is more than `limit`. The buffer grows as bytes come.
 fn take(reader: impl Read, limit: u64) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
-    reader
-        .take(limit.saturating_add(1))
-        .read_to_end(&mut bytes)
-        .map_err(Failure::Io)?;
+    reader.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(Failure::Io)?;
     if bytes.len() as u64 > limit {
         return Err(Failure::Limit(limit));
     }
@@ -107,5 +92,35 @@ fn compressed_problem(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => "the compressed data ends too early".into(),
         _ => format!("the compressed data is damaged ({error})"),
+    }
+}
+
+/// Gives at most `limit` bytes of a reader, and remembers if there were more.
+pub(crate) struct Bounded<R> {
+    inner: R,
+    left: u64,
+    exhausted: bool,
+}
+
+impl<R: Read> Bounded<R> {
+    pub fn new(inner: R, limit: u64) -> Bounded<R> {
+        Bounded { inner, left: limit, exhausted: false }
+    }
+
+    pub fn exhausted(&self) -> bool {
+        self.exhausted
+    }
+}
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.left == 0 && !buffer.is_empty() {
+            self.exhausted = true;
+            return Ok(0);
+        }
+        let most = buffer.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        let read = self.inner.read(&mut buffer[..most])?;
+        self.left -= read as u64;
+        Ok(read)
     }
 }

@@ -84,11 +84,7 @@ impl DenseValues {
         let (rows, columns) = (self.rows, self.columns);
         let mut data = vec![0.0; self.data.len()];
         transpose_into(&self.data, rows, columns, &mut data);
-        DenseValues {
-            rows: columns,
-            columns: rows,
-            data,
-        }
+        DenseValues { rows: columns, columns: rows, data }
     }
 }
 
@@ -144,11 +140,7 @@ impl SparseValues {
                 cells[column as usize] = value;
             }
         }
-        DenseValues {
-            rows: self.rows(),
-            columns: self.columns,
-            data,
-        }
+        DenseValues { rows: self.rows(), columns: self.columns, data }
     }
 
     /// A counting sort by column: the rows of the result come out in order.
@@ -172,12 +164,7 @@ impl SparseValues {
                 *slot += 1;
             }
         }
-        SparseValues {
-            columns: self.rows(),
-            offsets,
-            indices,
-            values,
-        }
+        SparseValues { columns: self.rows(), offsets, indices, values }
     }
 }
 

@@ -9,72 +9,36 @@ const MISSING: [&[u8]; 6] = [b"", b"NA", b"N/A", b"null", b"NULL", b"n/a"];
 
 /// The number in a cell; NaN when it is missing and that is allowed.
 /// `line` is asked for only when there is something to complain about.
-pub(super) fn number(
-    cell: &[u8],
-    column: usize,
-    layout: &Layout,
-    line: impl Fn() -> usize,
-) -> Result<f64, Error> {
+pub(super) fn number(cell: &[u8], column: usize, layout: &Layout, line: impl Fn() -> usize) -> Result<f64, Error> {
     let trimmed = cell.trim_ascii();
-    let unsigned = trimmed
-        .strip_prefix(b"+")
-        .filter(|rest| !rest.starts_with(b"-"))
-        .unwrap_or(trimmed);
+    let unsigned = trimmed.strip_prefix(b"+").filter(|rest| !rest.starts_with(b"-")).unwrap_or(trimmed);
     let parsed = fast_float2::parse::<f64, _>(unsigned).ok();
     if let Some(value) = parsed.filter(|value| value.is_finite()) {
         return Ok(value);
     }
     let place = || Place::Line(line());
-    let (file, name) = (
-        layout.file.to_string(),
-        excerpt(layout.names[column].as_bytes()),
-    );
+    let (file, name) = (layout.file.to_string(), excerpt(layout.names[column].as_bytes()));
     if MISSING.contains(&trimmed) || parsed.is_some_and(f64::is_nan) {
         return match layout.options.missing {
-            Missing::Error => Err(Error::MissingCell {
-                file,
-                place: place(),
-                column: name,
-            }),
+            Missing::Error => Err(Error::MissingCell { file, place: place(), column: name }),
             _ => Ok(f64::NAN),
         };
     }
     let cell = excerpt(trimmed);
     Err(match parsed {
-        Some(_) => Error::NotFinite {
-            file,
-            place: place(),
-            column: name,
-            cell,
-        },
-        None => Error::NotANumber {
-            file,
-            place: place(),
-            column: name,
-            cell,
-        },
+        Some(_) => Error::NotFinite { file, place: place(), column: name, cell },
+        None => Error::NotANumber { file, place: place(), column: name, cell },
     })
 }
 
 /// The text in a cell.
-pub(super) fn text(
-    cell: &[u8],
-    column: usize,
-    layout: &Layout,
-    line: impl Fn() -> usize,
-) -> Result<String, Error> {
+pub(super) fn text(cell: &[u8], column: usize, layout: &Layout, line: impl Fn() -> usize) -> Result<String, Error> {
     let text = std::str::from_utf8(cell)
-        .map_err(|_| Error::NotUtf8 {
-            file: layout.file.into(),
-            place: Place::Line(line()),
-        })?
+        .map_err(|_| Error::NotUtf8 { file: layout.file.into(), place: Place::Line(line()) })?
         .trim();
     let is_label = layout.options.label.as_deref() == Some(layout.names[column].as_str());
     if text.is_empty() && is_label && layout.options.missing != Missing::DropRows {
-        return Err(Error::MissingLabel {
-            file: layout.file.into(),
-            place: Place::Line(line()),
-        });
+        return Err(Error::MissingLabel { file: layout.file.into(), place: Place::Line(line()) });
     }
     Ok(text.to_string())
 }

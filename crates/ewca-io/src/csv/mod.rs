@@ -56,11 +56,7 @@ impl Rows {
                 advice: "pass --no-header if the first line holds data",
             });
         }
-        if let (Some(label), true, None) = (
-            &layout.options.label,
-            layout.options.transpose,
-            &self.label_row,
-        ) {
+        if let (Some(label), true, None) = (&layout.options.label, layout.options.transpose, &self.label_row) {
             return Err(Error::NoColumn {
                 file: layout.file.into(),
                 role: crate::Role::Label,
@@ -68,27 +64,17 @@ impl Rows {
                 known: closest(label, self.texts.iter().map(String::as_str)),
             });
         }
-        let slots = layout.slots();
+        let slots = layout.columns.slots();
         let column = |slot: Option<usize>| {
-            slot.map(|slot| {
-                self.texts
-                    .iter()
-                    .skip(slot)
-                    .step_by(slots.count)
-                    .cloned()
-                    .collect()
-            })
+            slot.map(|slot| self.texts.iter().skip(slot).step_by(slots.stride).cloned().collect())
         };
         Ok(Draft {
             ids: column(slots.id),
             labels: self.label_row.clone().or_else(|| column(slots.label)),
             filter: column(slots.filter),
+            roles_open: false,
             features: layout.into_feature_names(),
-            values: Values::Dense(DenseValues {
-                rows,
-                columns,
-                data: self.numbers,
-            }),
+            values: Values::Dense(DenseValues { rows, columns, data: self.numbers }),
         })
     }
 }

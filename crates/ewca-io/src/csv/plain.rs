@@ -11,18 +11,8 @@ use crate::Error;
 const PIECE: usize = 1 << 18;
 
 /// Reads the body, which starts at `offset` of the whole text.
-pub(super) fn read(
-    body: &[u8],
-    offset: usize,
-    whole: &[u8],
-    layout: &Layout,
-) -> Result<Rows, Error> {
-    let body = Body {
-        text: body,
-        offset,
-        whole,
-        layout,
-    };
+pub(super) fn read(body: &[u8], offset: usize, whole: &[u8], layout: &Layout) -> Result<Rows, Error> {
+    let body = Body { text: body, offset, whole, layout };
     let mut lines = body.lines();
     let label_row = body.take_label_row(&mut lines)?;
 
@@ -30,18 +20,10 @@ pub(super) fn read(
     // A cell takes at least one byte, its delimiter or the line end. If there are too few bytes, some
     // line is short, and looking for it needs no memory.
     if lines.len().saturating_mul(layout.width()) > body.text.len() + 1 {
-        lines
-            .par_iter()
-            .map(|&start| body.check_width(start))
-            .find_first(Result::is_err)
-            .unwrap_or(Ok(()))?;
+        lines.par_iter().map(|&start| body.check_width(start)).find_first(Result::is_err).unwrap_or(Ok(()))?;
     }
     if columns == 0 || lines.is_empty() {
-        return Ok(Rows {
-            numbers: Vec::new(),
-            texts: Vec::new(),
-            label_row,
-        });
+        return Ok(Rows { numbers: Vec::new(), texts: Vec::new(), label_row });
     }
 
     let mut numbers = vec![0.0; lines.len() * columns];
@@ -61,11 +43,7 @@ pub(super) fn read(
     for piece in pieces {
         texts.append(&mut piece?);
     }
-    Ok(Rows {
-        numbers,
-        texts,
-        label_row,
-    })
+    Ok(Rows { numbers, texts, label_row })
 }
 
 struct Body<'a> {
@@ -83,9 +61,7 @@ impl<'a> Body<'a> {
         let mut start = 0;
         let ends = memchr::memchr_iter(b'\n', self.text).chain([self.text.len()]);
         for end in ends {
-            let starts_blank = self.text[start..end]
-                .first()
-                .is_none_or(u8::is_ascii_whitespace);
+            let starts_blank = self.text[start..end].first().is_none_or(u8::is_ascii_whitespace);
             if !(starts_blank && self.is_blank(&self.text[start..end])) {
                 lines.push(start);
             }
@@ -123,16 +99,11 @@ impl<'a> Body<'a> {
     }
 
     /// Parses the line at `start` into `cells`, and adds its text cells to `texts`.
-    fn parse_line(
-        &self,
-        start: usize,
-        cells: &mut [f64],
-        texts: &mut Vec<String>,
-    ) -> Result<(), Error> {
+    fn parse_line(&self, start: usize, cells: &mut [f64], texts: &mut Vec<String>) -> Result<(), Error> {
         let Layout { delimiter, .. } = *self.layout;
         let line = self.line(start);
         let line_number = || self.line_number(start);
-        let mut text_columns = self.layout.texts.iter().peekable();
+        let mut text_columns = self.layout.columns.texts.iter().peekable();
         let mut cells = cells.iter_mut();
         // Where the next cell starts; one past the end once the last cell has been taken.
         let mut at = 0;
@@ -141,10 +112,7 @@ impl<'a> Body<'a> {
                 return self.check_width(start);
             }
             let rest = &line[at..];
-            if let Some(kept) = text_columns
-                .next_if(|text| text.column == column)
-                .map(|text| text.kept)
-            {
+            if let Some(kept) = text_columns.next_if(|text| text.column == column).map(|text| text.kept) {
                 let length = memchr::memchr(delimiter, rest).unwrap_or(rest.len());
                 if kept {
                     texts.push(text(&rest[..length], column, self.layout, line_number)?);
@@ -154,10 +122,7 @@ impl<'a> Body<'a> {
             }
             let cell = cells.next().expect("as many cells as numeric columns");
             match fast_float2::parse_partial::<f64, _>(rest) {
-                Ok((value, length))
-                    if value.is_finite()
-                        && rest.get(length).is_none_or(|&next| next == delimiter) =>
-                {
+                Ok((value, length)) if value.is_finite() && rest.get(length).is_none_or(|&next| next == delimiter) => {
                     *cell = value;
                     at += length + 1;
                 }
@@ -192,12 +157,8 @@ impl<'a> Body<'a> {
         let start = lines.remove(row);
         self.check_width(start)?;
         let mut labels = Vec::new();
-        for (column, cell) in self
-            .line(start)
-            .split(|&byte| byte == delimiter)
-            .enumerate()
-        {
-            if self.layout.texts.iter().all(|text| text.column != column) {
+        for (column, cell) in self.line(start).split(|&byte| byte == delimiter).enumerate() {
+            if !self.layout.columns.is_text(column) {
                 labels.push(text(cell, column, self.layout, || self.line_number(start))?);
             }
         }

@@ -6,22 +6,10 @@ use super::layout::Layout;
 use crate::Error;
 
 /// Reads the body, which starts at `offset` of the whole text.
-pub(super) fn read(
-    body: &[u8],
-    offset: usize,
-    whole: &[u8],
-    layout: &Layout,
-) -> Result<Rows, Error> {
-    let mut reader = csv::ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
-        .delimiter(layout.delimiter)
-        .from_reader(body);
-    let mut rows = Rows {
-        numbers: Vec::new(),
-        texts: Vec::new(),
-        label_row: None,
-    };
+pub(super) fn read(body: &[u8], offset: usize, whole: &[u8], layout: &Layout) -> Result<Rows, Error> {
+    let mut reader =
+        csv::ReaderBuilder::new().has_headers(false).flexible(true).delimiter(layout.delimiter).from_reader(body);
+    let mut rows = Rows { numbers: Vec::new(), texts: Vec::new(), label_row: None };
     let mut record = csv::ByteRecord::new();
     loop {
         let start = reader.position().byte() as usize;
@@ -31,10 +19,7 @@ pub(super) fn read(
             Err(error) => return Err(Error::malformed(layout.file, "csv", error)),
         }
         // Blank lines before the record belong to its bytes, so the count starts at its own first byte.
-        let blank = body[start..]
-            .iter()
-            .take_while(|byte| matches!(byte, b'\r' | b'\n'))
-            .count();
+        let blank = body[start..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
         let line = || line_number(whole, offset + start + blank);
         if record.len() == 1 && layout.width() > 1 && record[0].trim_ascii().is_empty() {
             continue;
@@ -48,9 +33,7 @@ pub(super) fn read(
             });
         }
         match layout.label_row() {
-            Some((id, label))
-                if rows.label_row.is_none() && record[id].trim_ascii() == label.as_bytes() =>
-            {
+            Some((id, label)) if rows.label_row.is_none() && record[id].trim_ascii() == label.as_bytes() => {
                 rows.label_row = Some(labels(&record, layout, line)?);
             }
             _ => add(&mut rows, &record, layout, line)?,
@@ -58,13 +41,8 @@ pub(super) fn read(
     }
 }
 
-fn add(
-    rows: &mut Rows,
-    record: &csv::ByteRecord,
-    layout: &Layout,
-    line: impl Fn() -> usize,
-) -> Result<(), Error> {
-    let mut text_columns = layout.texts.iter().peekable();
+fn add(rows: &mut Rows, record: &csv::ByteRecord, layout: &Layout, line: impl Fn() -> usize) -> Result<(), Error> {
+    let mut text_columns = layout.columns.texts.iter().peekable();
     for (column, cell) in record.iter().enumerate() {
         match text_columns.next_if(|text| text.column == column) {
             Some(found) if found.kept => rows.texts.push(text(cell, column, layout, &line)?),
@@ -75,17 +53,8 @@ fn add(
     Ok(())
 }
 
-fn labels(
-    record: &csv::ByteRecord,
-    layout: &Layout,
-    line: impl Fn() -> usize,
-) -> Result<Vec<String>, Error> {
-    let is_value = |column: usize| layout.texts.iter().all(|text| text.column != column);
-    let cells = record
-        .iter()
-        .enumerate()
-        .filter(|&(column, _)| is_value(column));
-    cells
-        .map(|(column, cell)| text(cell, column, layout, &line))
-        .collect()
+fn labels(record: &csv::ByteRecord, layout: &Layout, line: impl Fn() -> usize) -> Result<Vec<String>, Error> {
+    let is_value = |column: usize| !layout.columns.is_text(column);
+    let cells = record.iter().enumerate().filter(|&(column, _)| is_value(column));
+    cells.map(|(column, cell)| text(cell, column, layout, &line)).collect()
 }
