@@ -45,6 +45,7 @@ mod write;
 
 pub use error::{Error, Place, Role};
 pub use format::Format;
+pub use h5ad::{AnnDataResults, Parameter, write_anndata};
 pub use inspect::{ArrayInfo, Inspection, Summary, inspect};
 pub use options::{Missing, ReadOptions};
 pub use preprocess::{FittedPreprocessing, Preprocessing};

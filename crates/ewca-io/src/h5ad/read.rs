@@ -63,16 +63,16 @@ pub(crate) fn describe(path: &Path, file: &str, options: &ReadOptions) -> Result
     Ok((h5ad.matrices(), h5ad.columns("obs")?))
 }
 
-struct H5ad<'a> {
+pub(super) struct H5ad<'a> {
     file: H5File,
-    root: H5Group,
+    pub root: H5Group,
     name: &'a str,
     /// The most bytes that a dataset may take.
     limit: u64,
 }
 
 impl<'a> H5ad<'a> {
-    fn open(path: &Path, name: &'a str, options: &ReadOptions) -> Result<H5ad<'a>, Error> {
+    pub fn open(path: &Path, name: &'a str, options: &ReadOptions) -> Result<H5ad<'a>, Error> {
         let length = std::fs::metadata(path).map_err(|source| Error::Read { file: name.into(), source })?.len();
         let file = H5File::options().best_effort_locking().open(path);
         let file = file.map_err(|error| Error::malformed(name, "h5ad", error))?;
@@ -174,7 +174,7 @@ impl<'a> H5ad<'a> {
     }
 
     /// The names of the observations or of the variables.
-    fn index(&self, frame: &str) -> Result<Vec<String>, Error> {
+    pub fn index(&self, frame: &str) -> Result<Vec<String>, Error> {
         let group = self.frame(frame)?;
         let name = group.attr_string("_index").unwrap_or_else(|_| "_index".into());
         self.texts(&group, &name, frame)
