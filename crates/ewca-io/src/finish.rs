@@ -130,7 +130,7 @@ fn check_not_empty(table: &Table, file: &str) -> Result<(), Error> {
     Ok(())
 }
 
-fn check_names(names: &[String], file: &str) -> Result<(), Error> {
+pub(crate) fn check_names(names: &[String], file: &str) -> Result<(), Error> {
     let mut seen: HashMap<&str, usize> = HashMap::with_capacity(names.len());
     for (index, name) in names.iter().enumerate() {
         if name.is_empty() {

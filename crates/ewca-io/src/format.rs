@@ -93,9 +93,10 @@ impl Format {
         let shown = Format::of_bytes(head);
         let format = options.format.or(shown).or(Format::of_name(file)).unwrap_or(Format::Csv);
         // An Arrow stream and a text table have no first bytes of their own.
-        let has_magic = !matches!(format, Format::Csv | Format::Arrow);
+        let has_magic = !matches!(format, Format::Csv | Format::Arrow | Format::TenX);
         if (has_magic || shown.is_some()) && shown != Some(format) {
-            return Err(Error::malformed(file, format.name(), "it does not start as one"));
+            let found = shown.map_or("something else", Format::name);
+            return Err(Error::WrongFormat { file: file.into(), expected: format.name(), found });
         }
         Ok(format)
     }

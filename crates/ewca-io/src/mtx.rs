@@ -86,7 +86,7 @@ impl<'a> Market<'a> {
         let pieces = self.parse(|line, entries: &mut Vec<(u32, u32, f64)>| self.parse_entry(line, entries))?;
         let found: usize = pieces.iter().map(|(lines, _)| lines).sum();
         if found as u64 != self.size[2] {
-            return Err(self.malformed(format!("it promises {} entries and has {found}", self.size[2])));
+            return Err(self.malformed(format!("its size promises {} and it has {found}", entries(self.size[2]))));
         }
         let entries: Vec<_> = pieces.into_iter().map(|(_, entries)| entries).collect();
         Ok(Values::Sparse(from_entries(rows, columns, &entries)))
@@ -242,6 +242,10 @@ fn parse_size(line: &[u8], coordinate: bool) -> Option<[u64; 3]> {
     }
 }
 
+fn entries(count: u64) -> String {
+    if count == 1 { "1 entry".into() } else { format!("{count} entries") }
+}
+
 fn parse_number(cell: &[u8]) -> Option<f64> {
     // NaN stands for a missing cell, which is settled later.
     fast_float2::parse::<f64, _>(cell).ok().filter(|value| !value.is_infinite())
@@ -284,7 +288,9 @@ mod tests {
         let head = "%%MatrixMarket matrix coordinate real general\n2 2 1\n";
         let error = dense(&format!("{head}3 1 1\n")).unwrap_err();
         assert!(error.starts_with("t.mtx, line 3: '3 1 1' is not a row and a column within its size"), "{error}");
-        assert!(dense(&format!("{head}1 1 1\n1 2 1\n")).unwrap_err().contains("it promises 1 entries and has 2"));
+        assert!(
+            dense(&format!("{head}1 1 1\n1 2 1\n")).unwrap_err().contains("its size promises 1 entry and it has 2")
+        );
         let huge = "%%MatrixMarket matrix coordinate real general\n99999999999 2 0\n";
         assert!(dense(huge).unwrap_err().contains("too short for that"));
         let huge = "%%MatrixMarket matrix array real general\n999999 999999\n1\n";

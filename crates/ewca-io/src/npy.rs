@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use crate::error::truth_name;
+use crate::error::{counted, truth_name};
 use crate::finish::Draft;
 use crate::table::transpose_into;
 use crate::{DenseValues, Error, Values};
@@ -73,7 +73,7 @@ impl Header {
         let mut start = [0; 8];
         reader.read_exact(&mut start).map_err(problem)?;
         if &start[..6] != b"\x93NUMPY" {
-            return Err(Error::malformed(file, "npy", "it does not start as one"));
+            return Err(Error::WrongFormat { file: file.into(), expected: "npy", found: "something else" });
         }
         let width = if start[6] == 1 { 2 } else { 4 };
         let mut size = [0; 4];
@@ -139,7 +139,7 @@ impl Header {
         let &[rows, columns] = &self.shape[..] else {
             return Err(Error::unsupported(
                 file,
-                format!("is an array with {} dimensions where a table has 2", self.shape.len()),
+                format!("is an array with {} where a table has 2", counted(self.shape.len(), "dimension")),
                 "save it with rows and columns",
             ));
         };
@@ -156,7 +156,7 @@ impl Header {
     /// unless `length` says that they are there.
     pub fn numbers(&self, reader: impl Read, length: Option<u64>, file: &str) -> Result<Vec<f64>, Error> {
         if !self.element.is_number() {
-            return Err(Error::unsupported(file, "is an array of text", "name an array of numbers with --array"));
+            return Err(Error::unsupported(file, "is an array of text", "take an array of numbers"));
         }
         let count = self.checked_count(length, file)?;
         let mut numbers = Vec::with_capacity(if length.is_some() { count } else { 0 });

@@ -4,6 +4,7 @@ use std::io::{Cursor, Read};
 
 use zip::ZipArchive;
 
+use crate::error::counted;
 use crate::finish::Draft;
 use crate::npy::Header;
 use crate::source::{Bounded, growth_limit};
@@ -123,8 +124,8 @@ impl<'a> Archive<'a> {
         let texts = self.array(name, |header, reader, file| header.texts(reader, file))?;
         let samples = if options.transpose { draft.values.columns() } else { draft.values.rows() };
         if texts.len() != samples {
-            let problem = format!("the array '{name}' has {} elements for {samples} samples", texts.len());
-            return Err(Error::malformed(self.file, "npz", problem));
+            let what = format!("its array '{name}' has {} for {samples} samples", counted(texts.len(), "element"));
+            return Err(Error::unsupported(self.file, what, "name another with --label or --id"));
         }
         Ok(Some(texts))
     }

@@ -336,7 +336,7 @@ mod tests {
         let error = tables()[0].clone().with_features(&wanted, "t").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "t: lacks 1 features that the model needs (d) and has 1 that it does not know (b); give it the features of the training data"
+            "t: lacks 1 feature that the model needs (d) and has 1 that it does not know (b); give it the features of the training data"
         );
     }
 

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use crate::error::file_name;
+use crate::error::{counted, file_name};
 use crate::finish::Draft;
 use crate::{Error, Place, ReadOptions, mtx, source};
 
@@ -46,11 +46,8 @@ fn names(folder: &Path, files: &[&str], expected: usize, options: &ReadOptions) 
     })?;
     let lines: Vec<Vec<&str>> = text.lines().map(|line| line.trim_end().split('\t').collect()).collect();
     if lines.len() != expected {
-        return Err(Error::malformed(
-            &file,
-            "tsv",
-            format!("it has {} lines for {expected} in the matrix", lines.len()),
-        ));
+        let what = format!("has {} where the matrix has {expected}", counted(lines.len(), "line"));
+        return Err(Error::unsupported(&file, what, "take the three files of a folder together"));
     }
     let symbol = |cells: &Vec<&str>| cells.get(1).copied().unwrap_or(cells[0]).to_string();
     let mut uses: HashMap<String, usize> = HashMap::new();

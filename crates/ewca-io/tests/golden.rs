@@ -162,9 +162,11 @@ fn ambiguous_and_unknown_arrays_are_listed() {
         "several.mat: has several tables; name one with --array: X (6 x 4 double), turned (4 x 6 double), whole (4 x 3 uint8), small (6 x 4 single), flags (4 x 3 uint8), flags_sparse (4 x 3 sparse)"
     );
     assert!(
-        message("several.mat", &array("cube")).contains("the variable 'cube' has 3 dimensions where a table has 2")
+        message("several.mat", &array("cube")).contains(
+            "its variable 'cube' has 3 dimensions where a table has 2; name one with --array: X (6 x 4 double)"
+        )
     );
-    assert!(message("several.mat", &array("text")).contains("the variable 'text' holds no numbers"));
+    assert!(message("several.mat", &array("text")).contains("its variable 'text' holds no numbers"));
 }
 
 #[test]

@@ -24,6 +24,10 @@ impl<'a> Layout<'a> {
     pub fn find(text: &[u8], file: &'a str, options: &'a ReadOptions) -> Result<(Layout<'a>, usize), Error> {
         let start = start_of_text(text, file)?;
         let header_end = record_end(text, start);
+        if memchr::memchr_iter(b'"', &text[start..header_end]).count() % 2 == 1 {
+            let line = super::cell::line_number(text, start);
+            return Err(Error::OpenQuote { file: file.into(), line });
+        }
         let delimiter = delimiter(&text[start..header_end], file, options)?;
         let first = cells(&text[start..header_end], delimiter);
         let line = super::cell::line_number(text, start);

@@ -5,7 +5,8 @@ use rayon::prelude::*;
 use super::Rows;
 use super::cell::{line_number, number, text};
 use super::layout::Layout;
-use crate::Error;
+use crate::error::closest;
+use crate::{Error, Role};
 
 /// About this many bytes of text make one piece of work.
 const PIECE: usize = 1 << 18;
@@ -147,12 +148,20 @@ impl<'a> Body<'a> {
             return Ok(None);
         };
         let delimiter = self.layout.delimiter;
-        let is_label = |&start: &usize| {
+        let cell = |start: usize| {
             let cell = self.line(start).split(|&byte| byte == delimiter).nth(id);
-            cell.is_some_and(|cell| cell.trim_ascii() == label.as_bytes())
+            cell.unwrap_or_default().trim_ascii()
         };
+        let is_label = |&start: &usize| cell(start) == label.as_bytes();
         let Some(row) = lines.iter().position(is_label) else {
-            return Ok(None);
+            let names: Vec<String> =
+                lines.iter().map(|&start| String::from_utf8_lossy(cell(start)).into_owned()).collect();
+            return Err(Error::NoColumn {
+                file: self.layout.file.into(),
+                role: Role::Label,
+                name: label.into(),
+                known: closest(label, names.iter().map(String::as_str)),
+            });
         };
         let start = lines.remove(row);
         self.check_width(start)?;

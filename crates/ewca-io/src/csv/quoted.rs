@@ -47,6 +47,8 @@ fn add(rows: &mut Rows, record: &csv::ByteRecord, layout: &Layout, line: impl Fn
         match text_columns.next_if(|text| text.column == column) {
             Some(found) if found.kept => rows.texts.push(text(cell, column, layout, &line)?),
             Some(_) => {}
+            // A number never needs two lines: the quote before it was meant to end earlier.
+            None if cell.contains(&b'\n') => return Err(Error::OpenQuote { file: layout.file.into(), line: line() }),
             None => rows.numbers.push(number(cell, column, layout, &line)?),
         }
     }

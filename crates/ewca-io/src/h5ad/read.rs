@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rust_hdf5::{DatatypeMessage, H5Dataset, H5File, H5Group, Hdf5Error};
 
-use crate::error::{closest, excerpt, truth_name};
+use crate::error::{closest, counted, excerpt, truth_name};
 use crate::finish::Draft;
 use crate::source::growth_limit;
 use crate::sparse::{Compressed, Major};
@@ -115,7 +115,9 @@ impl<'a> H5ad<'a> {
         }
         let dataset = self.dataset(&path)?;
         let &[rows, columns] = &dataset.shape()[..] else {
-            return Err(self.malformed(format!("{path} has {} dimensions where a table has 2", dataset.ndims())));
+            return Err(
+                self.malformed(format!("{path} has {} where a table has 2", counted(dataset.ndims(), "dimension")))
+            );
         };
         let data = self.numbers(&dataset, &path)?;
         if Some(data.len()) != rows.checked_mul(columns) {
@@ -203,7 +205,7 @@ impl<'a> H5ad<'a> {
         let texts = self.texts(&group, name, "obs")?;
         if texts.len() != rows {
             let name = excerpt(name.as_bytes());
-            return Err(self.malformed(format!("obs/{name} has {} elements for {rows} rows", texts.len())));
+            return Err(self.malformed(format!("obs/{name} has {} for {rows} rows", counted(texts.len(), "element"))));
         }
         Ok(texts)
     }

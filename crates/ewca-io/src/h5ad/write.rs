@@ -69,9 +69,15 @@ struct Places {
     samples: Vec<usize>,
     variables: usize,
     features: Vec<usize>,
-    /// Of `obsm`, `varm`, `obsp` and `uns`, those that the file has. (A file that is open for writing
-    /// does not list its empty groups.)
-    groups: Vec<String>,
+    existing: Existing,
+}
+
+/// What the file has where results go. (A file that is open for writing does not list its empty groups,
+/// so this is found before.)
+#[derive(Default)]
+struct Existing {
+    /// Of `obsm`, `varm`, `obsp` and `uns`, those that are there.
+    groups: Vec<&'static str>,
     /// What an earlier run has left: its path, and whether it is a group.
     leftovers: Vec<(String, bool)>,
 }
@@ -101,8 +107,8 @@ impl Places {
             }
         };
         let features = places(results.features, &var, "variable", &file)?;
-        let (groups, leftovers) = existing(&h5ad.root).map_err(|error| Error::malformed(&file, "h5ad", error))?;
-        Ok(Places { observations: obs.len(), samples, variables: var.len(), features, groups, leftovers })
+        let existing = Existing::find(&h5ad.root).map_err(|error| Error::malformed(&file, "h5ad", error))?;
+        Ok(Places { observations: obs.len(), samples, variables: var.len(), features, existing })
     }
 }
 
@@ -118,35 +124,33 @@ fn places(names: &[String], known: &[String], what: &str, file: &str) -> Result<
     names.iter().map(place).collect()
 }
 
-/// The groups for results that a file has, and the results in them.
-fn existing(root: &H5Group) -> rust_hdf5::Result<(Vec<String>, Vec<(String, bool)>)> {
-    let (mut groups, mut leftovers) = (Vec::new(), Vec::new());
-    let top = root.group_names()?;
-    for (parent, name) in RESULTS {
-        if !top.iter().any(|known| known == parent) {
-            continue;
+impl Existing {
+    fn find(root: &H5Group) -> rust_hdf5::Result<Existing> {
+        let mut existing = Existing::default();
+        let top = root.group_names()?;
+        for (parent, name) in RESULTS.into_iter().filter(|(parent, _)| top.iter().any(|known| known == parent)) {
+            existing.groups.push(parent);
+            let group = root.group(parent)?;
+            if group.link_names()?.iter().any(|known| known == name) {
+                let is_group = group.group_names()?.iter().any(|known| known == name);
+                existing.leftovers.push((format!("{parent}/{name}"), is_group));
+            }
         }
-        groups.push(parent.to_string());
-        let group = root.group(parent)?;
-        if group.link_names()?.iter().any(|known| known == name) {
-            let is_group = group.group_names()?.iter().any(|known| known == name);
-            leftovers.push((format!("{parent}/{name}"), is_group));
-        }
+        Ok(existing)
     }
-    Ok((groups, leftovers))
 }
 
 fn add(path: &Path, results: &AnnDataResults, places: &Places) -> rust_hdf5::Result<()> {
     let k = results.components;
     let file = H5File::options().no_locking().open_rw(path)?;
-    for (path, is_group) in &places.leftovers {
+    for (path, is_group) in &places.existing.leftovers {
         match is_group {
             true => file.delete_group(path)?,
             false => file.delete_dataset(path)?,
         }
     }
     let root = file.root_group();
-    let open = |name: &str| match places.groups.iter().any(|known| known == name) {
+    let open = |name: &str| match places.existing.groups.contains(&name) {
         true => root.group(name),
         false => dictionary(&root, name),
     };

@@ -7,7 +7,7 @@
 mod element;
 mod variable;
 
-use crate::error::excerpt;
+use crate::error::{counted, excerpt};
 use crate::finish::Draft;
 use crate::source::growth_limit;
 use crate::{Error, ReadOptions};
@@ -104,11 +104,20 @@ impl<'a> Mat<'a> {
     fn choose<'v>(&self, variables: &'v [Variable<'a>], options: &ReadOptions) -> Result<&'v Variable<'a>, Error> {
         let list = |variables: &[&Variable]| variables.iter().map(|v| v.header.describe()).collect();
         if let Some(name) = &options.array {
-            return variables.iter().find(|variable| &variable.header.name == name).ok_or_else(|| Error::Choose {
-                file: self.file.into(),
-                problem: format!("has no variable '{}'", excerpt(name.as_bytes())),
-                known: list(&variables.iter().collect::<Vec<_>>()),
-            });
+            let shown = excerpt(name.as_bytes());
+            let choose =
+                |problem, known: &[&Variable]| Error::Choose { file: self.file.into(), problem, known: list(known) };
+            let Some(found) = variables.iter().find(|variable| &variable.header.name == name) else {
+                let all: Vec<&Variable> = variables.iter().collect();
+                return Err(choose(format!("has no variable '{shown}'"), &all));
+            };
+            return match found.header.fault() {
+                None => Ok(found),
+                Some(fault) => {
+                    let tables: Vec<&Variable> = variables.iter().filter(|v| v.header.is_table()).collect();
+                    Err(choose(format!("its variable '{shown}' {fault}"), &tables))
+                }
+            };
         }
         let tables: Vec<&Variable> = variables.iter().filter(|variable| variable.header.is_table()).collect();
         match &tables[..] {
@@ -151,9 +160,8 @@ impl<'a> Mat<'a> {
         let texts = self.body(variable)?.texts().map_err(|problem| self.malformed(problem))?;
         if texts.len() != samples {
             let name = excerpt(variable.header.name.as_bytes());
-            return Err(
-                self.malformed(format!("the variable '{name}' has {} elements for {samples} samples", texts.len()))
-            );
+            let what = format!("its variable '{name}' has {} for {samples} samples", counted(texts.len(), "element"));
+            return Err(Error::unsupported(self.file, what, "name another with --label or --id"));
         }
         Ok(texts)
     }
@@ -179,7 +187,18 @@ impl Header {
     }
 
     fn is_table(&self) -> bool {
-        let is_matrix = self.shape.len() == 2 && self.shape.iter().all(|&size| size > 1);
-        is_matrix && !self.complex && matches!(self.class, Class::Numeric(_) | Class::Sparse)
+        self.fault().is_none() && self.shape.iter().all(|&size| size > 1)
+    }
+
+    /// Why this cannot be read as a matrix of numbers.
+    fn fault(&self) -> Option<String> {
+        if !matches!(self.class, Class::Numeric(_) | Class::Sparse) {
+            return Some("holds no numbers".into());
+        }
+        if self.complex {
+            return Some("holds complex numbers".into());
+        }
+        let dimensions = self.shape.len();
+        (dimensions != 2).then(|| format!("has {} where a table has 2", counted(dimensions, "dimension")))
     }
 }
