@@ -47,7 +47,7 @@ pub enum Error {
         advice: &'static str,
     },
     /// The bytes are not those of the format.
-    #[error("{file}: is not a valid {format} file: {problem}; write it again, or name its format with --format")]
+    #[error("{file}: is not a valid {format} file: {problem}; copy or write it again")]
     Malformed {
         /// The file.
         file: String,
@@ -55,6 +55,16 @@ pub enum Error {
         format: &'static str,
         /// What is wrong with it.
         problem: String,
+    },
+    /// The first bytes are not those of the format that the name of the file, or `--format`, says.
+    #[error("{file}: is not a {expected} file: it starts as {found}; rename it, or name its format with --format")]
+    WrongFormat {
+        /// The file.
+        file: String,
+        /// The format that was expected.
+        expected: &'static str,
+        /// What it looks like.
+        found: &'static str,
     },
     /// The file is fine, and holds something that is not read here.
     #[error("{file}: {what}; {advice}")]
@@ -75,9 +85,7 @@ pub enum Error {
         limit: u64,
     },
     /// A row has more or fewer cells than the header.
-    #[error(
-        "{file}, line {line}: has {found} cells where {expected} are expected; check the delimiter and the quotes of that line"
-    )]
+    #[error("{file}, line {line}: has {} where {expected} are expected; check the delimiter and the quotes of that line", counted(*found, "cell"))]
     Ragged {
         /// The file.
         file: String,
@@ -89,9 +97,7 @@ pub enum Error {
         expected: usize,
     },
     /// A cell holds text where a number is expected.
-    #[error(
-        "{file}, {place}, column '{column}': '{cell}' is not a number; pass --label {column} or --id {column} if that column holds names, --ignore {column} to leave it out, or mend the cell"
-    )]
+    #[error("{file}, {place}, column '{column}': '{cell}' is not a number; pass --label {word} or --id {word} if that column holds names, --ignore {word} to leave it out, or mend the cell", word = shell_word(column))]
     NotANumber {
         /// The file.
         file: String,
@@ -101,6 +107,38 @@ pub enum Error {
         column: String,
         /// What it holds.
         cell: String,
+    },
+    /// A cell has a decimal comma.
+    #[error("{file}, {place}, column '{column}': '{cell}' has a decimal comma; save the table with decimal points")]
+    DecimalComma {
+        /// The file.
+        file: String,
+        /// Where the cell is.
+        place: Place,
+        /// The name of its column.
+        column: String,
+        /// What it holds.
+        cell: String,
+    },
+    /// A quote is opened and, it seems, never closed.
+    #[error("{file}, line {line}: a quote is opened there and not closed on the same line; close it")]
+    OpenQuote {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: usize,
+    },
+    /// A line of text is not what it should be.
+    #[error("{file}, {place}: '{line}' is not {expected}; mend the line")]
+    BadLine {
+        /// The file.
+        file: String,
+        /// Where the line is.
+        place: Place,
+        /// What it holds.
+        line: String,
+        /// What it should hold.
+        expected: &'static str,
     },
     /// A cell is infinite, or too large for a 64-bit float.
     #[error(
@@ -218,6 +256,28 @@ pub enum Error {
         /// What there is to choose from.
         known: Vec<String>,
     },
+    /// A table does not have the features of the training data.
+    #[error("{file}: {}; give it the features of the training data", features(missing, extra))]
+    Features {
+        /// The file.
+        file: String,
+        /// Features that it should have.
+        missing: Vec<String>,
+        /// Features that it should not have.
+        extra: Vec<String>,
+    },
+    /// A step of the preprocessing met a negative number.
+    #[error("{file}, {place}: {what} is negative; {step} is for counts")]
+    Negative {
+        /// The file.
+        file: String,
+        /// Where.
+        place: Place,
+        /// What is negative.
+        what: &'static str,
+        /// The step.
+        step: &'static str,
+    },
     /// Options that make no sense, or not together.
     #[error("{problem}; {advice}")]
     Options {
@@ -300,6 +360,25 @@ pub(crate) fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
+/// `1 cell`, `2 cells`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// A name as a shell takes it: in quotes, if it needs them.
+fn shell_word(name: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "_-.:/@%+=".contains(c);
+    if !name.is_empty() && name.chars().all(is_plain) {
+        return name.into();
+    }
+    format!("'{}'", name.replace('\'', "'\\''"))
+}
+
+/// A truth value as a label, spelt as pandas and NumPy do.
+pub(crate) fn truth_name(value: bool) -> String {
+    if value { "True" } else { "False" }.into()
+}
+
 /// The few of `names` that come closest to `wanted`, best first.
 pub(crate) fn closest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
     const SHOWN: usize = 5;
@@ -341,8 +420,18 @@ fn suggestion(known: &[String]) -> String {
     }
 }
 
+fn features(missing: &[String], extra: &[String]) -> String {
+    let lacks = || format!("lacks {} that the model needs ({})", counted(missing.len(), "feature"), list(missing));
+    let has = || format!("has {} that it does not know ({})", extra.len(), list(extra));
+    match (missing, extra) {
+        (_, []) => lacks(),
+        ([], _) => format!("has {} that the model does not know ({})", counted(extra.len(), "feature"), list(extra)),
+        _ => format!("{} and {}", lacks(), has()),
+    }
+}
+
 fn list(names: &[String]) -> String {
-    const SHOWN: usize = 20;
+    const SHOWN: usize = 8;
     let mut text = names.iter().take(SHOWN).map(|name| one_line(name)).collect::<Vec<_>>().join(", ");
     if names.len() > SHOWN {
         text.push_str(&format!(" and {} more", names.len() - SHOWN));

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use rayon::prelude::*;
 
+use crate::columns::column;
 use crate::error::excerpt;
-use crate::{DenseValues, Error, Missing, Place, ReadOptions, SparseValues, Table, Values};
+use crate::{DenseValues, Error, Missing, Place, ReadOptions, Role, SparseValues, Table, Values};
 
 /// What a reader found. Missing cells are NaN; rows are the file's rows.
 pub(crate) struct Draft {
@@ -18,25 +19,84 @@ pub(crate) struct Draft {
     pub labels: Option<Vec<String>>,
     /// The cells of the column that chooses rows.
     pub filter: Option<Vec<String>>,
+    /// Whether the options may still name columns of numbers as label, id, filter or to be ignored.
+    pub roles_open: bool,
+}
+
+impl Draft {
+    /// A matrix without any names.
+    pub fn of_matrix(values: Values) -> Draft {
+        Draft { values, features: None, ids: None, labels: None, filter: None, roles_open: true }
+    }
 }
 
 /// Turns a draft into a table.
 pub(crate) fn finish(mut draft: Draft, file: &str, options: &ReadOptions) -> Result<Table, Error> {
-    keep_matching(&mut draft, file, options)?;
     if options.transpose {
         draft.values = draft.values.transposed();
         std::mem::swap(&mut draft.features, &mut draft.ids);
     }
-    let features = match draft.features {
-        Some(names) => names,
-        None => (1..=draft.values.columns()).map(|number| format!("column{number}")).collect(),
-    };
+    let columns = draft.values.columns();
+    let mut features =
+        draft.features.take().unwrap_or_else(|| (1..=columns).map(|number| format!("column{number}")).collect());
+    if draft.roles_open {
+        features = take_columns(&mut draft, features, file, options)?;
+    }
+    keep_matching(&mut draft, file, options)?;
     let mut table = Table { values: draft.values, features, ids: draft.ids, labels: draft.labels };
     check_not_empty(&table, file)?;
     check_names(&table.features, file)?;
     check_finite(&table, file)?;
     settle_missing(&mut table, file, options.missing)?;
     Ok(table)
+}
+
+/// Takes the columns that have a role out of the numbers, where the reader has not found them elsewhere.
+fn take_columns(
+    draft: &mut Draft,
+    features: Vec<String>,
+    file: &str,
+    options: &ReadOptions,
+) -> Result<Vec<String>, Error> {
+    let mut taken = Vec::new();
+    let mut take = |name: &str, role: Role| {
+        let at = column(&features, name, role, file)?;
+        taken.push(at);
+        Ok::<Vec<String>, Error>(column_texts(&draft.values, at))
+    };
+    let label = options.label.as_ref().filter(|_| draft.labels.is_none());
+    let labels = label.map(|name| take(name, Role::Label)).transpose()?;
+    let id = options.id.as_ref().filter(|_| draft.ids.is_none());
+    let ids = id.map(|name| take(name, Role::Id)).transpose()?;
+    let filter = options.filter.as_ref().filter(|_| draft.filter.is_none());
+    let filter = filter.map(|(name, _)| take(name, Role::Filter)).transpose()?;
+    for name in &options.ignore {
+        take(name, Role::Ignore)?;
+    }
+    draft.labels = draft.labels.take().or(labels);
+    draft.ids = draft.ids.take().or(ids);
+    draft.filter = draft.filter.take().or(filter);
+    if taken.is_empty() {
+        return Ok(features);
+    }
+    let keep: Vec<usize> = (0..features.len()).filter(|at| !taken.contains(at)).collect();
+    draft.values = chosen_columns(&draft.values, &keep);
+    Ok(keep.into_iter().map(|at| features[at].clone()).collect())
+}
+
+/// The numbers of a column, written out; a missing one is empty.
+fn column_texts(values: &Values, column: usize) -> Vec<String> {
+    let cell = |row: usize| match values {
+        Values::Dense(dense) => dense.data[row * dense.columns + column],
+        Values::Sparse(sparse) => {
+            let (columns, values) = sparse.row(row);
+            columns.binary_search(&(column as u32)).map_or(0.0, |at| values[at])
+        }
+    };
+    let text = |value: f64| {
+        if value.is_nan() { String::new() } else { value.to_string() }
+    };
+    (0..values.rows()).map(|row| text(cell(row))).collect()
 }
 
 /// Keeps the rows that the filter chooses.
@@ -70,7 +130,7 @@ fn check_not_empty(table: &Table, file: &str) -> Result<(), Error> {
     Ok(())
 }
 
-fn check_names(names: &[String], file: &str) -> Result<(), Error> {
+pub(crate) fn check_names(names: &[String], file: &str) -> Result<(), Error> {
     let mut seen: HashMap<&str, usize> = HashMap::with_capacity(names.len());
     for (index, name) in names.iter().enumerate() {
         if name.is_empty() {
@@ -249,7 +309,7 @@ pub(crate) fn chosen_rows(values: &Values, keep: &[usize]) -> Values {
     }
 }
 
-/// The columns `keep` (increasing) of `values`.
+/// The columns `keep` of `values`; increasing, if the values are sparse.
 pub(crate) fn chosen_columns(values: &Values, keep: &[usize]) -> Values {
     match values {
         Values::Dense(dense) => {
@@ -297,7 +357,7 @@ mod tests {
     }
 
     fn settled(values: Values, missing: Missing) -> Result<(Vec<f64>, Vec<String>), Error> {
-        let draft = Draft { values, features: None, ids: None, labels: None, filter: None };
+        let draft = Draft::of_matrix(values);
         let options = ReadOptions { missing, ..ReadOptions::default() };
         let table = finish(draft, "t", &options)?;
         let data = match table.values {

@@ -1,24 +1,104 @@
-//! Which format a file has.
+//! Which format a file has: its first bytes say, and its name where they leave a doubt.
 
 use std::path::Path;
 use std::str::FromStr;
 
-use crate::Error;
+use crate::error::one_line;
+use crate::{Error, ReadOptions};
 
 /// A file format that is read here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Format {
-    /// Comma-, semicolon- or tab-separated text; also compressed.
+    /// Comma-, semicolon- or tab-separated text.
     Csv,
+    /// One NumPy array.
+    Npy,
+    /// A zip archive of NumPy arrays.
+    Npz,
+    /// Apache Parquet.
+    Parquet,
+    /// Apache Arrow IPC, as a file (also called Feather) or as a stream.
+    Arrow,
+    /// MATLAB, version 5 to 7.
+    Mat,
+    /// Matrix Market.
+    Mtx,
+    /// A folder with a Matrix Market file, and the names of features and barcodes.
+    TenX,
+    /// AnnData in HDF5.
+    H5ad,
 }
+
+const ALL: [Format; 9] = [
+    Format::Csv,
+    Format::Npy,
+    Format::Npz,
+    Format::Parquet,
+    Format::Arrow,
+    Format::Mat,
+    Format::Mtx,
+    Format::TenX,
+    Format::H5ad,
+];
 
 impl Format {
     /// The name of the format, as messages show it and `--format` takes it.
     pub fn name(self) -> &'static str {
         match self {
             Format::Csv => "csv",
+            Format::Npy => "npy",
+            Format::Npz => "npz",
+            Format::Parquet => "parquet",
+            Format::Arrow => "arrow",
+            Format::Mat => "mat",
+            Format::Mtx => "mtx",
+            Format::TenX => "10x",
+            Format::H5ad => "h5ad",
         }
+    }
+
+    /// The format that the name of a file implies.
+    fn of_name(file: &str) -> Option<Format> {
+        match extension(file)?.as_str() {
+            "csv" | "tsv" | "tab" | "txt" => Some(Format::Csv),
+            "npy" => Some(Format::Npy),
+            "npz" => Some(Format::Npz),
+            "parquet" | "pq" => Some(Format::Parquet),
+            "arrow" | "arrows" | "feather" | "ipc" => Some(Format::Arrow),
+            "mat" => Some(Format::Mat),
+            "mtx" => Some(Format::Mtx),
+            "h5ad" | "h5" | "hdf5" => Some(Format::H5ad),
+            _ => None,
+        }
+    }
+
+    /// The format that the first bytes of a file show.
+    fn of_bytes(head: &[u8]) -> Option<Format> {
+        const MAGIC: [(&[u8], Format); 7] = [
+            (b"\x93NUMPY", Format::Npy),
+            (b"PK\x03\x04", Format::Npz),
+            (b"PAR1", Format::Parquet),
+            (b"ARROW1", Format::Arrow),
+            (b"MATLAB ", Format::Mat),
+            (b"%%MatrixMarket", Format::Mtx),
+            (b"\x89HDF\r\n\x1a\n", Format::H5ad),
+        ];
+        MAGIC.iter().find(|(magic, _)| head.starts_with(magic)).map(|&(_, format)| format)
+    }
+
+    /// The format of a file with this name and these first bytes.
+    pub(crate) fn detect(head: &[u8], file: &str, options: &ReadOptions) -> Result<Format, Error> {
+        refuse_strangers(head, file)?;
+        let shown = Format::of_bytes(head);
+        let format = options.format.or(shown).or(Format::of_name(file)).unwrap_or(Format::Csv);
+        // An Arrow stream and a text table have no first bytes of their own.
+        let has_magic = !matches!(format, Format::Csv | Format::Arrow | Format::TenX);
+        if (has_magic || shown.is_some()) && shown != Some(format) {
+            let found = shown.map_or("something else", Format::name);
+            return Err(Error::WrongFormat { file: file.into(), expected: format.name(), found });
+        }
+        Ok(format)
     }
 }
 
@@ -26,19 +106,69 @@ impl FromStr for Format {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Format, Error> {
-        match name {
-            "csv" | "tsv" => Ok(Format::Csv),
-            _ => Err(Error::Options {
-                problem: format!("there is no format '{}'", crate::error::one_line(name)),
-                advice: "choose csv".into(),
-            }),
-        }
+        let known = match name {
+            "tsv" => Some(Format::Csv),
+            "feather" => Some(Format::Arrow),
+            _ => ALL.into_iter().find(|format| format.name() == name),
+        };
+        known.ok_or_else(|| Error::Options {
+            problem: format!("there is no format '{}'", one_line(name)),
+            advice: format!("choose one of {}", ALL.map(Format::name).join(", ")),
+        })
     }
+}
+
+/// Files that people try, and that hold no table that is read here.
+fn refuse_strangers(head: &[u8], file: &str) -> Result<(), Error> {
+    let excel = "is an Excel workbook";
+    let r_data = "is an R data file";
+    let strangers: [(&[u8], &str, &str); 6] = [
+        (b"\xd0\xcf\x11\xe0", excel, "save the sheet as CSV"),
+        (b"PK\x03\x04\x14\x00\x06\x00\x08\x00\x00\x00\x21\x00", excel, "save the sheet as CSV"),
+        (b"RDX", r_data, "write the table in R with write.csv"),
+        (b"X\n\x00\x00", r_data, "write the table in R with write.csv"),
+        (b"FEA1", "is a Feather file of version 1", "write it again as Feather version 2"),
+        (b"%PDF", "is a PDF document", "name a table"),
+    ];
+    match strangers.iter().find(|(magic, ..)| head.starts_with(magic)) {
+        Some((_, what, advice)) => Err(Error::unsupported(file, *what, *advice)),
+        None => Ok(()),
+    }
+}
+
+/// The extension of a file, in small letters, without that of a compression.
+pub(crate) fn extension(file: &str) -> Option<String> {
+    let file = file.to_ascii_lowercase();
+    let plain = file.strip_suffix(".gz").or(file.strip_suffix(".zst")).unwrap_or(&file);
+    Some(Path::new(plain).extension()?.to_str()?.to_string())
 }
 
 /// The byte between cells that the name of a file implies.
 pub(crate) fn delimiter_of(file: &str) -> Option<u8> {
-    let plain = file.strip_suffix(".gz").or(file.strip_suffix(".zst")).unwrap_or(file);
-    let extension = Path::new(plain).extension()?.to_str()?.to_ascii_lowercase();
-    (extension == "tsv" || extension == "tab").then_some(b'\t')
+    matches!(extension(file)?.as_str(), "tsv" | "tab").then_some(b'\t')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_formats_are_read_back() {
+        for format in ALL {
+            assert_eq!(format.name().parse::<Format>().unwrap(), format);
+        }
+        let error = "xls".parse::<Format>().unwrap_err().to_string();
+        assert!(error.starts_with("there is no format 'xls'; choose one of csv, npy,"), "{error}");
+    }
+
+    #[test]
+    fn bytes_count_more_than_the_name() {
+        let options = ReadOptions::default();
+        let detect = |head: &[u8], file| Format::detect(head, file, &options);
+        assert_eq!(detect(b"\x93NUMPY\x01", "x.csv").unwrap(), Format::Npy);
+        assert_eq!(detect(b"a,b", "x.CSV.gz").unwrap(), Format::Csv);
+        assert_eq!(detect(b"a,b", "-").unwrap(), Format::Csv);
+        assert!(detect(b"a,b", "x.npy").is_err());
+        assert!(detect(b"\xd0\xcf\x11\xe0", "x.csv").is_err());
+    }
 }

@@ -22,19 +22,36 @@
 //! more than the bytes it has seen justify.
 #![forbid(unsafe_code)]
 
+mod arrow;
+mod columns;
 mod csv;
 mod error;
 mod finish;
 mod format;
+mod h5ad;
+mod inspect;
+mod mat;
+mod mtx;
+mod npy;
+mod npz;
 mod options;
+mod preprocess;
 mod read;
 mod source;
+mod sparse;
 mod table;
+mod tenx;
 mod write;
 
 pub use error::{Error, Place, Role};
 pub use format::Format;
+pub use h5ad::{AnnDataResults, Parameter, write_anndata};
+pub use inspect::{ArrayInfo, Inspection, Summary, inspect};
 pub use options::{Missing, ReadOptions};
+pub use preprocess::{FittedPreprocessing, Preprocessing};
 pub use read::{read_table, read_table_from};
 pub use table::{DenseValues, SparseValues, Table, Values};
-pub use write::{AtomicWriter, Frame, TextColumn, write_atomically, write_table_csv};
+pub use write::{
+    AtomicWriter, Frame, Partner, TextColumn, write_atomically, write_matrix_npy, write_partners, write_table,
+    write_table_csv,
+};

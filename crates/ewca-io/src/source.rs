@@ -29,6 +29,14 @@ pub(crate) fn load_from(reader: impl Read, file: &str, options: &ReadOptions) ->
     decompressed(bytes, file, options)
 }
 
+/// Refuses a plain file that is too long.
+pub(crate) fn check_length(length: u64, file: &str, options: &ReadOptions) -> Result<(), Error> {
+    match options.max_bytes {
+        Some(limit) if length > limit => Err(Error::TooLarge { file: file.into(), limit }),
+        _ => Ok(()),
+    }
+}
+
 /// What `bytes` hold: the first bytes tell gzip and zstd from the rest, whatever the file is called.
 pub(crate) fn decompressed(bytes: Vec<u8>, file: &str, options: &ReadOptions) -> Result<Vec<u8>, Error> {
     let limit = growth_limit(bytes.len() as u64, options);
@@ -84,5 +92,35 @@ fn compressed_problem(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => "the compressed data ends too early".into(),
         _ => format!("the compressed data is damaged ({error})"),
+    }
+}
+
+/// Gives at most `limit` bytes of a reader, and remembers if there were more.
+pub(crate) struct Bounded<R> {
+    inner: R,
+    left: u64,
+    exhausted: bool,
+}
+
+impl<R: Read> Bounded<R> {
+    pub fn new(inner: R, limit: u64) -> Bounded<R> {
+        Bounded { inner, left: limit, exhausted: false }
+    }
+
+    pub fn exhausted(&self) -> bool {
+        self.exhausted
+    }
+}
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.left == 0 && !buffer.is_empty() {
+            self.exhausted = true;
+            return Ok(0);
+        }
+        let most = buffer.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        let read = self.inner.read(&mut buffer[..most])?;
+        self.left -= read as u64;
+        Ok(read)
     }
 }

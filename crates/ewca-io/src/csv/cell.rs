@@ -25,10 +25,20 @@ pub(super) fn number(cell: &[u8], column: usize, layout: &Layout, line: impl Fn(
         };
     }
     let cell = excerpt(trimmed);
+    if layout.delimiter != b',' && is_decimal_comma(trimmed) {
+        return Err(Error::DecimalComma { file, place: place(), column: name, cell });
+    }
     Err(match parsed {
         Some(_) => Error::NotFinite { file, place: place(), column: name, cell },
         None => Error::NotANumber { file, place: place(), column: name, cell },
     })
+}
+
+fn is_decimal_comma(cell: &[u8]) -> bool {
+    let mut comma = cell.iter().enumerate().filter(|(_, byte)| **byte == b',').map(|(at, _)| at);
+    let (Some(at), None) = (comma.next(), comma.next()) else { return false };
+    let with_point = [&cell[..at], b".", &cell[at + 1..]].concat();
+    fast_float2::parse::<f64, _>(with_point).is_ok()
 }
 
 /// The text in a cell.

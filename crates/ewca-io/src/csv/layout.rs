@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
-use crate::error::{closest, excerpt};
+use crate::columns::Columns;
+use crate::error::excerpt;
 use crate::format::delimiter_of;
-use crate::{Error, Place, ReadOptions, Role};
+use crate::{Error, Place, ReadOptions};
 
 /// The columns of a text table.
 pub(super) struct Layout<'a> {
@@ -15,33 +16,7 @@ pub(super) struct Layout<'a> {
     named: bool,
     /// One name per cell of a row.
     pub names: Vec<String>,
-    /// The columns that are not numbers, in order.
-    pub texts: Vec<TextColumn>,
-    roles: Roles,
-}
-
-/// A column that is kept out of the numbers.
-#[derive(Clone, Copy)]
-pub(super) struct TextColumn {
-    pub column: usize,
-    /// Whether its text is kept.
-    pub kept: bool,
-}
-
-/// The columns with a meaning of their own.
-#[derive(Clone, Copy, Default)]
-struct Roles {
-    id: Option<usize>,
-    label: Option<usize>,
-    filter: Option<usize>,
-}
-
-/// Where among the kept texts of a row the id, the label and the filter are.
-pub(super) struct Slots {
-    pub id: Option<usize>,
-    pub label: Option<usize>,
-    pub filter: Option<usize>,
-    pub count: usize,
+    pub columns: Columns,
 }
 
 impl<'a> Layout<'a> {
@@ -49,6 +24,10 @@ impl<'a> Layout<'a> {
     pub fn find(text: &[u8], file: &'a str, options: &'a ReadOptions) -> Result<(Layout<'a>, usize), Error> {
         let start = start_of_text(text, file)?;
         let header_end = record_end(text, start);
+        if memchr::memchr_iter(b'"', &text[start..header_end]).count() % 2 == 1 {
+            let line = super::cell::line_number(text, start);
+            return Err(Error::OpenQuote { file: file.into(), line });
+        }
         let delimiter = delimiter(&text[start..header_end], file, options)?;
         let first = cells(&text[start..header_end], delimiter);
         let line = super::cell::line_number(text, start);
@@ -69,59 +48,16 @@ impl<'a> Layout<'a> {
         } else {
             names.extend((1..=first.len()).map(|number| format!("column{number}")));
         }
-        let mut layout = Layout {
-            file,
-            options,
-            delimiter,
-            named: options.header,
-            names,
-            texts: Vec::new(),
-            roles: Roles::default(),
-        };
-        layout.assign_roles()?;
-        Ok((layout, body))
-    }
-
-    fn assign_roles(&mut self) -> Result<(), Error> {
-        let options = self.options;
-        if options.transpose && options.filter.is_some() {
-            return Err(Error::Options {
-                problem: "--where chooses rows, and --transpose makes features of them".into(),
-                advice: "leave out one of the two".into(),
-            });
-        }
-        let unnamed = self.names.first().is_some_and(|name| name.is_empty()).then_some(0);
-        let id = options.id.as_ref().map(|name| self.column(name, Role::Id)).transpose()?.or(unnamed);
-        // In a transposed table the labels are a row, not a column.
-        let label = options.label.as_ref().filter(|_| !options.transpose);
-        let label = label.map(|name| self.column(name, Role::Label)).transpose()?;
-        let filter = options.filter.as_ref().map(|(name, _)| self.column(name, Role::Filter)).transpose()?;
-        if options.transpose && options.label.is_some() && id.is_none() {
+        let index = names.first().is_some_and(|name| name.is_empty()).then_some(0);
+        let columns = Columns::assign(&names, index, file, options)?;
+        if options.transpose && options.label.is_some() && columns.roles.id.is_none() {
             return Err(Error::Options {
                 problem: "--label names a row of a transposed table, and no column names the rows".into(),
                 advice: "give the column with the names of the rows with --id".into(),
             });
         }
-        self.roles = Roles { id, label, filter };
-        let kept: Vec<usize> = [id, label, filter].into_iter().flatten().collect();
-        let mut columns = kept.clone();
-        columns.extend(unnamed);
-        for name in &options.ignore {
-            columns.push(self.column(name, Role::Ignore)?);
-        }
-        columns.sort_unstable();
-        columns.dedup();
-        self.texts = columns.into_iter().map(|column| TextColumn { column, kept: kept.contains(&column) }).collect();
-        Ok(())
-    }
-
-    fn column(&self, name: &str, role: Role) -> Result<usize, Error> {
-        self.names.iter().position(|known| known == name).ok_or_else(|| Error::NoColumn {
-            file: self.file.into(),
-            role,
-            name: excerpt(name.as_bytes()),
-            known: closest(name, self.names.iter().map(String::as_str).filter(|name| !name.is_empty())),
-        })
+        let layout = Layout { file, options, delimiter, named: options.header, names, columns };
+        Ok((layout, body))
     }
 
     /// The number of cells in a row.
@@ -131,37 +67,19 @@ impl<'a> Layout<'a> {
 
     /// The number of cells in a row that are numbers.
     pub fn numeric_columns(&self) -> usize {
-        self.width() - self.texts.len()
-    }
-
-    pub fn slots(&self) -> Slots {
-        let kept: Vec<usize> = self.texts.iter().filter(|text| text.kept).map(|text| text.column).collect();
-        let slot = |column: Option<usize>| column.and_then(|c| kept.iter().position(|&k| k == c));
-        Slots {
-            id: slot(self.roles.id),
-            label: slot(self.roles.label),
-            filter: slot(self.roles.filter),
-            count: kept.len().max(1),
-        }
+        self.width() - self.columns.texts.len()
     }
 
     /// In a transposed table with labels: the column of row names, and the name of the label row.
     pub fn label_row(&self) -> Option<(usize, &'a str)> {
         let label = self.options.label.as_deref().filter(|_| self.options.transpose)?;
-        Some((self.roles.id?, label))
+        Some((self.columns.roles.id?, label))
     }
 
     /// The names of the numeric columns. Numbers given to columns do not count as names of samples.
     pub fn into_feature_names(self) -> Option<Vec<String>> {
-        let mut texts = self.texts.iter().map(|text| text.column).peekable();
-        let features = self.names.into_iter().enumerate().filter(|(column, _)| {
-            let is_text = texts.peek() == Some(column);
-            if is_text {
-                texts.next();
-            }
-            !is_text
-        });
-        (self.named || !self.options.transpose).then(|| features.map(|(_, name)| name).collect())
+        let has_names = self.named || !self.options.transpose;
+        has_names.then(|| self.columns.numeric_names(self.names))
     }
 }
 

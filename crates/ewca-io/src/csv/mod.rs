@@ -14,13 +14,17 @@ mod plain;
 mod quoted;
 
 use crate::error::closest;
-use crate::finish::Draft;
+use crate::finish::{Draft, check_names};
 use crate::{DenseValues, Error, ReadOptions, Values};
 use layout::Layout;
 
 /// Reads a whole text table.
 pub(crate) fn read(text: &[u8], file: &str, options: &ReadOptions) -> Result<Draft, Error> {
     let (layout, body) = Layout::find(text, file, options)?;
+    if options.header && !options.transpose {
+        // Before the cells, so that a column is never complained about without its name.
+        check_names(&layout.columns.numeric_names(layout.names.clone()), file)?;
+    }
     let rows = match memchr::memchr(b'"', &text[body..]) {
         None => plain::read(&text[body..], body, text, &layout)?,
         Some(_) => quoted::read(&text[body..], body, text, &layout)?,
@@ -64,13 +68,15 @@ impl Rows {
                 known: closest(label, self.texts.iter().map(String::as_str)),
             });
         }
-        let slots = layout.slots();
-        let column =
-            |slot: Option<usize>| slot.map(|slot| self.texts.iter().skip(slot).step_by(slots.count).cloned().collect());
+        let slots = layout.columns.slots();
+        let column = |slot: Option<usize>| {
+            slot.map(|slot| self.texts.iter().skip(slot).step_by(slots.stride).cloned().collect())
+        };
         Ok(Draft {
             ids: column(slots.id),
             labels: self.label_row.clone().or_else(|| column(slots.label)),
             filter: column(slots.filter),
+            roles_open: false,
             features: layout.into_feature_names(),
             values: Values::Dense(DenseValues { rows, columns, data: self.numbers }),
         })

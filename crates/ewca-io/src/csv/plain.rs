@@ -5,7 +5,8 @@ use rayon::prelude::*;
 use super::Rows;
 use super::cell::{line_number, number, text};
 use super::layout::Layout;
-use crate::Error;
+use crate::error::closest;
+use crate::{Error, Role};
 
 /// About this many bytes of text make one piece of work.
 const PIECE: usize = 1 << 18;
@@ -103,7 +104,7 @@ impl<'a> Body<'a> {
         let Layout { delimiter, .. } = *self.layout;
         let line = self.line(start);
         let line_number = || self.line_number(start);
-        let mut text_columns = self.layout.texts.iter().peekable();
+        let mut text_columns = self.layout.columns.texts.iter().peekable();
         let mut cells = cells.iter_mut();
         // Where the next cell starts; one past the end once the last cell has been taken.
         let mut at = 0;
@@ -147,18 +148,26 @@ impl<'a> Body<'a> {
             return Ok(None);
         };
         let delimiter = self.layout.delimiter;
-        let is_label = |&start: &usize| {
+        let cell = |start: usize| {
             let cell = self.line(start).split(|&byte| byte == delimiter).nth(id);
-            cell.is_some_and(|cell| cell.trim_ascii() == label.as_bytes())
+            cell.unwrap_or_default().trim_ascii()
         };
+        let is_label = |&start: &usize| cell(start) == label.as_bytes();
         let Some(row) = lines.iter().position(is_label) else {
-            return Ok(None);
+            let names: Vec<String> =
+                lines.iter().map(|&start| String::from_utf8_lossy(cell(start)).into_owned()).collect();
+            return Err(Error::NoColumn {
+                file: self.layout.file.into(),
+                role: Role::Label,
+                name: label.into(),
+                known: closest(label, names.iter().map(String::as_str)),
+            });
         };
         let start = lines.remove(row);
         self.check_width(start)?;
         let mut labels = Vec::new();
         for (column, cell) in self.line(start).split(|&byte| byte == delimiter).enumerate() {
-            if self.layout.texts.iter().all(|text| text.column != column) {
+            if !self.layout.columns.is_text(column) {
                 labels.push(text(cell, column, self.layout, || self.line_number(start))?);
             }
         }

@@ -42,11 +42,13 @@ pub(super) fn read(body: &[u8], offset: usize, whole: &[u8], layout: &Layout) ->
 }
 
 fn add(rows: &mut Rows, record: &csv::ByteRecord, layout: &Layout, line: impl Fn() -> usize) -> Result<(), Error> {
-    let mut text_columns = layout.texts.iter().peekable();
+    let mut text_columns = layout.columns.texts.iter().peekable();
     for (column, cell) in record.iter().enumerate() {
         match text_columns.next_if(|text| text.column == column) {
             Some(found) if found.kept => rows.texts.push(text(cell, column, layout, &line)?),
             Some(_) => {}
+            // A number never needs two lines: the quote before it was meant to end earlier.
+            None if cell.contains(&b'\n') => return Err(Error::OpenQuote { file: layout.file.into(), line: line() }),
             None => rows.numbers.push(number(cell, column, layout, &line)?),
         }
     }
@@ -54,7 +56,7 @@ fn add(rows: &mut Rows, record: &csv::ByteRecord, layout: &Layout, line: impl Fn
 }
 
 fn labels(record: &csv::ByteRecord, layout: &Layout, line: impl Fn() -> usize) -> Result<Vec<String>, Error> {
-    let is_value = |column: usize| layout.texts.iter().all(|text| text.column != column);
+    let is_value = |column: usize| !layout.columns.is_text(column);
     let cells = record.iter().enumerate().filter(|&(column, _)| is_value(column));
     cells.map(|(column, cell)| text(cell, column, layout, &line)).collect()
 }

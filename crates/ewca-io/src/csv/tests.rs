@@ -102,7 +102,7 @@ fn faults_are_named_by_line_and_column() {
     let plain = ReadOptions::default();
     assert_eq!(
         message("a,b\n1,2\n3\n", &plain),
-        "t.csv, line 3: has 1 cells where 2 are expected; check the delimiter and the quotes of that line"
+        "t.csv, line 3: has 1 cell where 2 are expected; check the delimiter and the quotes of that line"
     );
     assert_eq!(
         message("a,b\n1,2\n3,\"4\",5\n", &plain).split(';').next(),
@@ -130,7 +130,7 @@ fn a_wide_header_over_short_lines_does_not_ask_for_memory() {
     let mut text = "a,".repeat(50_000) + "a\n";
     text.push_str(&"1\n".repeat(50_000));
     let error = message(&text, &ReadOptions { header: false, ..ReadOptions::default() });
-    assert!(error.starts_with("t.csv, line 2: has 1 cells where 50001 are expected"), "{error}");
+    assert!(error.starts_with("t.csv, line 2: has 1 cell where 50001 are expected"), "{error}");
 }
 
 #[test]

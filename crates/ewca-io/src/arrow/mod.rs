@@ -1,0 +1,176 @@
+//! Parquet and Arrow IPC (Feather): batches of named, typed columns.
+//!
+//! Columns of numbers become the values; the columns that the options name become labels, ids and so
+//! on. A missing value is NaN until it is settled. The row index that pandas writes under the name
+//! `__index_level_0__` holds the ids.
+
+mod array;
+
+use std::io::Cursor;
+
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_ipc::reader::{FileReader, StreamReader};
+use arrow_schema::{ArrowError, DataType, SchemaRef};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+use crate::columns::Columns;
+use crate::error::excerpt;
+use crate::finish::Draft;
+use crate::source::growth_limit;
+use crate::{DenseValues, Error, Place, ReadOptions, Values};
+
+/// The name that pandas gives to an index that has none.
+const PANDAS_INDEX: &str = "__index_level_0__";
+/// Columns that are turned into rows together, so that both sides stay in the cache.
+const COLUMNS_AT_ONCE: usize = 64;
+
+/// Reads a Parquet file.
+pub(crate) fn read_parquet(bytes: Vec<u8>, file: &str, options: &ReadOptions) -> Result<Draft, Error> {
+    let limit = growth_limit(bytes.len() as u64, options);
+    let problem = |error: &dyn std::fmt::Display| Error::malformed(file, "parquet", error);
+    let builder =
+        ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)).map_err(|error| problem(&error))?;
+    let schema = builder.schema().clone();
+    let claimed: i64 = builder.metadata().row_groups().iter().map(|group| group.num_rows()).sum();
+    if claimed < 0 {
+        return Err(problem(&"it claims a negative number of rows"));
+    }
+    let batch_size = batch_size(&schema).min(claimed as usize).max(1);
+    let batches = builder.with_batch_size(batch_size).build().map_err(|error| problem(&error))?;
+    read(schema, batches, "parquet", file, options, limit)
+}
+
+/// Reads an Arrow IPC file, or a stream.
+pub(crate) fn read_ipc(bytes: &[u8], file: &str, options: &ReadOptions) -> Result<Draft, Error> {
+    let limit = growth_limit(bytes.len() as u64, options);
+    let problem = |error| Error::malformed(file, "arrow", error);
+    if bytes.starts_with(b"ARROW1") {
+        let reader = FileReader::try_new(Cursor::new(bytes), None).map_err(problem)?;
+        return read(reader.schema(), reader, "arrow", file, options, limit);
+    }
+    let reader = StreamReader::try_new(Cursor::new(bytes), None).map_err(problem)?;
+    read(reader.schema(), reader, "arrow", file, options, limit)
+}
+
+/// Rows per batch, so that a batch takes a few megabytes.
+fn batch_size(schema: &SchemaRef) -> usize {
+    ((1 << 20) / schema.fields().len().max(1)).clamp(64, 1 << 14)
+}
+
+fn read(
+    schema: SchemaRef,
+    batches: impl Iterator<Item = Result<RecordBatch, ArrowError>>,
+    format: &'static str,
+    file: &str,
+    options: &ReadOptions,
+    limit: u64,
+) -> Result<Draft, Error> {
+    if options.transpose && options.label.is_some() {
+        return Err(Error::Options {
+            problem: "--label names a column, and --transpose makes samples of columns".into(),
+            advice: "leave out one of the two".into(),
+        });
+    }
+    let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+    let index = names.iter().position(|name| name == PANDAS_INDEX);
+    let columns = Columns::assign(&names, index, file, options)?;
+    let numeric: Vec<usize> = (0..names.len()).filter(|&column| !columns.is_text(column)).collect();
+    let mut rows = 0;
+    let mut data: Vec<f64> = Vec::new();
+    let mut texts: Vec<Vec<String>> = vec![Vec::new(); names.len()];
+    for batch in batches {
+        let batch = batch.map_err(|error| Error::malformed(file, format, error))?;
+        rows += batch.num_rows();
+        if rows as u64 > limit / 8 / names.len().max(1) as u64 {
+            return Err(Error::TooLarge { file: file.into(), limit });
+        }
+        for text in columns.texts.iter().filter(|text| text.kept) {
+            let cells = array::texts(batch.column(text.column)).ok_or_else(|| {
+                let kind = batch.column(text.column).data_type().to_string();
+                let what = format!(
+                    "its column '{}' holds {}",
+                    excerpt(names[text.column].as_bytes()),
+                    excerpt(kind.as_bytes())
+                );
+                Error::unsupported(file, what, "choose a column of text or numbers")
+            })?;
+            texts[text.column].extend(cells);
+        }
+        add_rows(&batch, &numeric, &names, rows - batch.num_rows(), &mut data, file)?;
+    }
+    let take = |column: Option<usize>| column.map(|column| texts[column].clone());
+    Ok(Draft {
+        ids: take(columns.roles.id),
+        labels: take(columns.roles.label),
+        filter: take(columns.roles.filter),
+        values: Values::Dense(DenseValues { rows, columns: numeric.len(), data }),
+        features: Some(columns.numeric_names(names)),
+        roles_open: false,
+    })
+}
+
+/// Adds the numeric columns of a batch to `data`, which has rows one after the other.
+fn add_rows(
+    batch: &RecordBatch,
+    numeric: &[usize],
+    names: &[String],
+    rows_before: usize,
+    data: &mut Vec<f64>,
+    file: &str,
+) -> Result<(), Error> {
+    let (rows, width) = (batch.num_rows(), numeric.len());
+    let start = data.len();
+    data.resize(start + rows * width, 0.0);
+    let block = &mut data[start..];
+    for (piece, columns) in numeric.chunks(COLUMNS_AT_ONCE).enumerate() {
+        let mut numbers = Vec::with_capacity(columns.len());
+        for &column in columns {
+            let cells = batch.column(column);
+            numbers.push(array::numbers(cells).ok_or_else(|| not_numbers(cells, &names[column], rows_before, file))?);
+        }
+        for row in 0..rows {
+            let cells = &mut block[row * width + piece * COLUMNS_AT_ONCE..][..columns.len()];
+            for (cell, column) in cells.iter_mut().zip(&numbers) {
+                *cell = column[row];
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The complaint about a column that holds something else than numbers.
+fn not_numbers(cells: &arrow_array::ArrayRef, name: &str, rows_before: usize, file: &str) -> Error {
+    let name = excerpt(name.as_bytes());
+    match array::texts(cells) {
+        Some(texts) if !texts.is_empty() => Error::NotANumber {
+            file: file.into(),
+            place: Place::Row(rows_before + 1),
+            column: name,
+            cell: excerpt(texts[0].as_bytes()),
+        },
+        _ => {
+            let kind = cells.data_type().to_string();
+            let what = format!("its column '{name}' holds {}", excerpt(kind.as_bytes()));
+            Error::unsupported(file, what, format!("pass --ignore {name} to leave it out"))
+        }
+    }
+}
+
+/// Whether text can be taken from a column of this type.
+fn is_text(kind: &DataType) -> bool {
+    matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+}
+
+/// The texts of an array of text; a missing one is empty.
+fn plain_texts(cells: &dyn arrow_array::Array) -> Option<Vec<String>> {
+    fn owned<'a>(texts: impl Iterator<Item = Option<&'a str>>) -> Vec<String> {
+        texts.map(|text| text.unwrap_or_default().to_string()).collect()
+    }
+    match cells.data_type() {
+        DataType::Utf8 => Some(owned(cells.as_string::<i32>().iter())),
+        DataType::LargeUtf8 => Some(owned(cells.as_string::<i64>().iter())),
+        DataType::Utf8View => Some(owned(cells.as_string_view().iter())),
+        _ => None,
+    }
+}

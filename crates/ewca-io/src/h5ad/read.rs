@@ -1,0 +1,299 @@
+//! From an AnnData file to a table.
+
+use std::io::Write;
+use std::path::Path;
+
+use rust_hdf5::{DatatypeMessage, H5Dataset, H5File, H5Group, Hdf5Error};
+
+use crate::error::{closest, counted, excerpt, truth_name};
+use crate::finish::Draft;
+use crate::source::growth_limit;
+use crate::sparse::{Compressed, Major};
+use crate::{DenseValues, Error, ReadOptions, Role, SparseValues, Values};
+
+/// Reads `X`, or the layer that the options name.
+pub(crate) fn read(path: &Path, file: &str, options: &ReadOptions) -> Result<Draft, Error> {
+    if options.transpose && (options.label.is_some() || options.filter.is_some()) {
+        return Err(Error::Options {
+            problem: "--label and --where name columns of obs, and --transpose makes samples of var".into(),
+            advice: "leave out one of the two".into(),
+        });
+    }
+    let h5ad = H5ad::open(path, file, options)?;
+    let values = h5ad.matrix(options.array.as_deref())?;
+    let features = h5ad.index("var")?;
+    let index = h5ad.index("obs")?;
+    let (rows, columns) = (values.rows(), values.columns());
+    if (index.len(), features.len()) != (rows, columns) {
+        let problem = format!(
+            "its matrix is {rows} x {columns}, with {} names in obs and {} in var",
+            index.len(),
+            features.len()
+        );
+        return Err(h5ad.malformed(problem));
+    }
+    let ids = match &options.id {
+        Some(name) => h5ad.obs_column(name, Role::Id, rows)?,
+        None => index,
+    };
+    let labels = options.label.as_ref().map(|name| h5ad.obs_column(name, Role::Label, rows));
+    let filter = options.filter.as_ref().map(|(name, _)| h5ad.obs_column(name, Role::Filter, rows));
+    Ok(Draft {
+        values,
+        features: Some(features),
+        ids: Some(ids),
+        labels: labels.transpose()?,
+        filter: filter.transpose()?,
+        // Variables may still be ignored by name.
+        roles_open: true,
+    })
+}
+
+/// Reads a file that is in memory: HDF5 needs to jump about, so it goes to a temporary file first.
+pub(crate) fn read_bytes(bytes: &[u8], file: &str, options: &ReadOptions) -> Result<Draft, Error> {
+    let failed = |source| Error::Read { file: file.into(), source };
+    let mut temporary = tempfile::NamedTempFile::new().map_err(failed)?;
+    temporary.write_all(bytes).map_err(failed)?;
+    read(temporary.path(), file, options)
+}
+
+/// The matrices of a file, and the columns of obs.
+pub(crate) fn describe(path: &Path, file: &str, options: &ReadOptions) -> Result<(Vec<String>, Vec<String>), Error> {
+    let h5ad = H5ad::open(path, file, options)?;
+    Ok((h5ad.matrices(), h5ad.columns("obs")?))
+}
+
+pub(super) struct H5ad<'a> {
+    file: H5File,
+    pub root: H5Group,
+    name: &'a str,
+    /// The most bytes that a dataset may take.
+    limit: u64,
+}
+
+impl<'a> H5ad<'a> {
+    pub fn open(path: &Path, name: &'a str, options: &ReadOptions) -> Result<H5ad<'a>, Error> {
+        let length = std::fs::metadata(path).map_err(|source| Error::Read { file: name.into(), source })?.len();
+        let file = H5File::options().best_effort_locking().open(path);
+        let file = file.map_err(|error| Error::malformed(name, "h5ad", error))?;
+        Ok(H5ad { root: file.root_group(), file, name, limit: growth_limit(length, options) })
+    }
+
+    fn malformed(&self, problem: impl std::fmt::Display) -> Error {
+        Error::malformed(self.name, "h5ad", problem)
+    }
+
+    fn because(&self, path: &str) -> impl Fn(Hdf5Error) -> Error {
+        let (name, path) = (self.name.to_string(), path.to_string());
+        move |error| Error::malformed(&name, "h5ad", format!("{path}: {error}"))
+    }
+
+    /// The names of the matrices: `X`, then the layers.
+    fn matrices(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.root.link_names().unwrap_or_default();
+        names.retain(|name| name == "X");
+        let layers = self.root.group("layers").and_then(|layers| layers.link_names());
+        names.extend(layers.unwrap_or_default());
+        names
+    }
+
+    fn matrix(&self, layer: Option<&str>) -> Result<Values, Error> {
+        let wanted = layer.unwrap_or("X");
+        let known = self.matrices();
+        if !known.iter().any(|name| name == wanted) {
+            let what = if layer.is_some() { "layer" } else { "matrix" };
+            let problem = format!("has no {what} '{}'", excerpt(wanted.as_bytes()));
+            return Err(Error::Choose { file: self.name.into(), problem, known });
+        }
+        let (parent, path) = match wanted {
+            "X" => (self.file.root_group(), "X".to_string()),
+            layer => (self.root.group("layers").map_err(self.because("layers"))?, format!("layers/{layer}")),
+        };
+        if has(&parent.group_names(), wanted) {
+            let group = parent.group(wanted).map_err(self.because(&path))?;
+            return Ok(Values::Sparse(self.sparse(&group, &path)?));
+        }
+        let dataset = self.dataset(&path)?;
+        let &[rows, columns] = &dataset.shape()[..] else {
+            return Err(
+                self.malformed(format!("{path} has {} where a table has 2", counted(dataset.ndims(), "dimension")))
+            );
+        };
+        let data = self.numbers(&dataset, &path)?;
+        if Some(data.len()) != rows.checked_mul(columns) {
+            return Err(self.malformed(format!("{path} has {} numbers for {rows} x {columns}", data.len())));
+        }
+        Ok(Values::Dense(DenseValues { rows, columns, data }))
+    }
+
+    /// A sparse matrix is a group with `data`, `indices` and `indptr`.
+    fn sparse(&self, group: &H5Group, path: &str) -> Result<SparseValues, Error> {
+        let major = match group.attr_string("encoding-type").or(group.attr_string("h5sparse_format")).as_deref() {
+            Ok("csr_matrix" | "csr") => Major::Row,
+            Ok("csc_matrix" | "csc") => Major::Column,
+            _ => return Err(self.malformed(format!("{path} is neither a csr nor a csc matrix"))),
+        };
+        let offsets = self.integers(&format!("{path}/indptr"))?;
+        // A negative offset becomes one that is far too large, and is refused as such.
+        let offsets = offsets.into_iter().map(|offset| offset as usize).collect();
+        // The group also says its shape; the names say the same, and they are needed anyway.
+        let shape = [self.index("obs")?.len(), self.index("var")?.len()];
+        let indices = self.integers(&format!("{path}/indices"))?;
+        let data = format!("{path}/data");
+        let values = self.numbers(&self.dataset(&data)?, &data)?;
+        let compressed = Compressed { major, shape, offsets, indices, values };
+        compressed.into_rows().map_err(|problem| self.malformed(format!("{path}: {problem}")))
+    }
+
+    fn dataset(&self, path: &str) -> Result<H5Dataset, Error> {
+        let dataset = self.file.dataset(path).map_err(self.because(path))?;
+        let elements = dataset.shape().iter().try_fold(1u64, |count, &size| count.checked_mul(size as u64));
+        let bytes = elements.and_then(|count| count.checked_mul(dataset.element_size().max(8) as u64));
+        match bytes {
+            Some(bytes) if bytes <= self.limit => Ok(dataset),
+            _ => Err(Error::TooLarge { file: self.name.into(), limit: self.limit }),
+        }
+    }
+
+    fn numbers(&self, dataset: &H5Dataset, path: &str) -> Result<Vec<f64>, Error> {
+        numbers(dataset).map_err(self.because(path))
+    }
+
+    fn integers(&self, path: &str) -> Result<Vec<i64>, Error> {
+        self.dataset(path)?.read_numeric_as::<i64>().map_err(self.because(path))
+    }
+
+    /// The group `obs` or `var`.
+    fn frame(&self, frame: &str) -> Result<H5Group, Error> {
+        if has(&self.root.link_names(), frame) && !has(&self.root.group_names(), frame) {
+            return Err(Error::unsupported(
+                self.name,
+                format!("its {frame} is a table of an old version of AnnData"),
+                "read and write it again with anndata",
+            ));
+        }
+        self.root.group(frame).map_err(self.because(frame))
+    }
+
+    /// The names of the observations or of the variables.
+    pub fn index(&self, frame: &str) -> Result<Vec<String>, Error> {
+        let group = self.frame(frame)?;
+        let name = group.attr_string("_index").unwrap_or_else(|_| "_index".into());
+        self.texts(&group, &name, frame)
+    }
+
+    /// The names of the columns of `obs` or `var`.
+    fn columns(&self, frame: &str) -> Result<Vec<String>, Error> {
+        let group = self.frame(frame)?;
+        let index = group.attr_string("_index").unwrap_or_else(|_| "_index".into());
+        let mut names = group.link_names().map_err(self.because(frame))?;
+        names.retain(|name| *name != index && name != "__categories");
+        Ok(names)
+    }
+
+    fn obs_column(&self, name: &str, role: Role, rows: usize) -> Result<Vec<String>, Error> {
+        let known = self.columns("obs")?;
+        let group = self.frame("obs")?;
+        if !known.iter().any(|column| column == name) {
+            return Err(Error::NoColumn {
+                file: self.name.into(),
+                role,
+                name: excerpt(name.as_bytes()),
+                known: closest(name, known.iter().map(String::as_str)),
+            });
+        }
+        let texts = self.texts(&group, name, "obs")?;
+        if texts.len() != rows {
+            let name = excerpt(name.as_bytes());
+            return Err(self.malformed(format!("obs/{name} has {} for {rows} rows", counted(texts.len(), "element"))));
+        }
+        Ok(texts)
+    }
+
+    /// A column as text; what is missing is empty.
+    fn texts(&self, group: &H5Group, name: &str, frame: &str) -> Result<Vec<String>, Error> {
+        let path = format!("{frame}/{name}");
+        if has(&group.group_names(), name) {
+            let column = group.group(name).map_err(self.because(&path))?;
+            return self.encoded_texts(&column, &path);
+        }
+        let dataset = self.dataset(&path)?;
+        // Before version 0.7, categories were kept beside the columns.
+        let is_old = group.group("__categories").is_ok_and(|old| has(&old.dataset_names(), name));
+        if is_old {
+            let words = format!("{frame}/__categories/{name}");
+            let words = self.plain_texts(&self.dataset(&words)?, &words)?;
+            return Ok(pick(&self.numbers(&dataset, &path)?, &words));
+        }
+        self.plain_texts(&dataset, &path)
+    }
+
+    /// A categorical column (`codes`, `categories`), or one with missing values (`values`, `mask`).
+    fn encoded_texts(&self, column: &H5Group, path: &str) -> Result<Vec<String>, Error> {
+        let names = column.dataset_names();
+        let part = |name: &str| self.dataset(&format!("{path}/{name}"));
+        if has(&names, "codes") {
+            let words = match has(&column.group_names(), "categories") {
+                true => {
+                    let path = format!("{path}/categories");
+                    self.encoded_texts(&column.group("categories").map_err(self.because(&path))?, &path)?
+                }
+                false => self.plain_texts(&part("categories")?, path)?,
+            };
+            return Ok(pick(&self.numbers(&part("codes")?, path)?, &words));
+        }
+        if has(&names, "values") && has(&names, "mask") {
+            let mut texts = self.plain_texts(&part("values")?, path)?;
+            let mask = part("mask")?.read_raw_bytes().map_err(self.because(path))?;
+            for (text, _) in texts.iter_mut().zip(mask).filter(|(_, missing)| *missing != 0) {
+                text.clear();
+            }
+            return Ok(texts);
+        }
+        Err(self.malformed(format!("{path} is neither a list nor categories")))
+    }
+
+    fn plain_texts(&self, dataset: &H5Dataset, path: &str) -> Result<Vec<String>, Error> {
+        match numbers(dataset) {
+            Ok(numbers) if is_truth(dataset) => Ok(numbers.iter().map(|&number| truth_name(number != 0.0)).collect()),
+            Ok(numbers) => {
+                let text = |number: &f64| {
+                    if number.is_nan() { String::new() } else { number.to_string() }
+                };
+                Ok(numbers.iter().map(text).collect())
+            }
+            Err(_) => dataset.read_strings().map_err(self.because(path)),
+        }
+    }
+}
+
+/// Numbers of any type; truth values, which HDF5 keeps as an enumeration, are 0 and 1.
+fn numbers(dataset: &H5Dataset) -> rust_hdf5::Result<Vec<f64>> {
+    if is_truth(dataset) {
+        return Ok(dataset.read_raw_bytes()?.into_iter().map(f64::from).collect());
+    }
+    if let Ok(numbers) = dataset.read_numeric_as::<f64>() {
+        return Ok(numbers);
+    }
+    if let Ok(integers) = dataset.read_numeric_as::<i64>() {
+        return Ok(integers.into_iter().map(|integer| integer as f64).collect());
+    }
+    let integers = dataset.read_numeric_as::<u64>()?;
+    Ok(integers.into_iter().map(|integer| integer as f64).collect())
+}
+
+fn is_truth(dataset: &H5Dataset) -> bool {
+    dataset.element_size() == 1 && matches!(dataset.datatype(), Ok(DatatypeMessage::Enum { .. }))
+}
+
+/// The word of each code; a code outside the words (-1) is missing.
+fn pick(codes: &[f64], words: &[String]) -> Vec<String> {
+    let word = |code: &f64| {
+        if *code >= 0.0 { words.get(*code as usize).cloned() } else { None }
+    };
+    codes.iter().map(|code| word(code).unwrap_or_default()).collect()
+}
+
+fn has(names: &rust_hdf5::Result<Vec<String>>, name: &str) -> bool {
+    names.as_ref().is_ok_and(|names| names.iter().any(|known| known == name))
+}

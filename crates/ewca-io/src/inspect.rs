@@ -1,0 +1,159 @@
+//! What is in a file, for people who want to know before they read it.
+
+use std::fs;
+use std::path::Path;
+
+use crate::error::file_name;
+use crate::finish::Draft;
+use crate::read::read_draft;
+use crate::{Error, Format, Missing, ReadOptions, Values, h5ad, mat, npy, npz, source};
+
+/// A text column can be found only by reading up to its first cell; beyond this many, it is no table.
+const MOST_TEXT_COLUMNS: usize = 64;
+
+/// What is in a file.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Inspection {
+    /// The format.
+    pub format: Format,
+    /// The arrays, variables or layers of a file that can have several.
+    pub arrays: Vec<ArrayInfo>,
+    /// The columns that hold no numbers: labels, ids. For AnnData, all the columns of obs.
+    pub text_columns: Vec<String>,
+    /// The table, if there is one to be read with the same options.
+    pub table: Option<Summary>,
+    /// Why there is none.
+    pub problem: Option<String>,
+}
+
+/// One array of a file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ArrayInfo {
+    /// Its name.
+    pub name: String,
+    /// Its size along each dimension; empty where only reading it would tell.
+    pub shape: Vec<usize>,
+    /// The type of its elements, as the tool that wrote it calls it; may be empty.
+    pub element: String,
+}
+
+/// A table in a few numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    /// The number of rows, as they are in the file.
+    pub rows: usize,
+    /// The number of columns of numbers, as they are in the file.
+    pub columns: usize,
+    /// How many numbers are stored, if the table is sparse.
+    pub stored: Option<usize>,
+    /// The names of the columns of numbers, if they have names.
+    pub features: Option<Vec<String>>,
+    /// Whether the rows have names.
+    pub has_ids: bool,
+    /// The number of missing cells.
+    pub missing: usize,
+    /// The number of cells that are infinite.
+    pub infinite: usize,
+    /// The smallest and the largest finite number; zero counts if a sparse table has one.
+    pub range: Option<(f64, f64)>,
+}
+
+/// Looks into a file. Options are used where they say how to read (header, delimiter, array).
+pub fn inspect(path: &Path, options: &ReadOptions) -> Result<Inspection, Error> {
+    let file = file_name(path);
+    let mut options = ReadOptions { missing: Missing::Mean, ..options.clone() };
+    let mut text_columns = Vec::new();
+    let (format, draft) = loop {
+        match read_draft(path, &options) {
+            Ok((format, draft)) => break (format, Ok(draft)),
+            Err(Error::NotANumber { column, .. })
+                if text_columns.len() < MOST_TEXT_COLUMNS && !text_columns.contains(&column) =>
+            {
+                options.ignore.push(column.clone());
+                text_columns.push(column);
+            }
+            Err(error @ (Error::Read { .. } | Error::Folder { .. } | Error::Empty { .. } | Error::TooLarge { .. })) => {
+                return Err(error);
+            }
+            Err(error) => break (format_of(path, &file, &options)?, Err(error)),
+        }
+    };
+    let mut arrays = Vec::new();
+    match (format, &draft) {
+        (Format::H5ad, _) => {
+            let (matrices, columns) = h5ad::describe(path, &file, &options)?;
+            arrays = matrices
+                .into_iter()
+                .map(|name| ArrayInfo { name, shape: Vec::new(), element: String::new() })
+                .collect();
+            text_columns = columns;
+        }
+        (Format::Npy | Format::Npz | Format::Mat, _) => arrays = describe_arrays(path, format, &file, &options)?,
+        _ => {}
+    }
+    Ok(Inspection {
+        format,
+        arrays,
+        text_columns,
+        problem: draft.as_ref().err().map(Error::to_string),
+        table: draft.ok().map(summary),
+    })
+}
+
+fn format_of(path: &Path, file: &str, options: &ReadOptions) -> Result<Format, Error> {
+    if path.is_dir() {
+        return Ok(Format::TenX);
+    }
+    let bytes = source::load(path, options)?;
+    Format::detect(&bytes, file, options)
+}
+
+fn describe_arrays(path: &Path, format: Format, file: &str, options: &ReadOptions) -> Result<Vec<ArrayInfo>, Error> {
+    if format == Format::Npy {
+        let mut opened = fs::File::open(path).map_err(|source| Error::Read { file: file.into(), source })?;
+        // A compressed one has been read whole already; its type is not worth another time.
+        let Ok(header) = npy::Header::read(&mut opened, file) else {
+            return Ok(Vec::new());
+        };
+        return Ok(vec![ArrayInfo {
+            name: String::new(),
+            shape: header.shape.clone(),
+            element: header.element.name(),
+        }]);
+    }
+    let bytes = source::load(path, options)?;
+    Ok(match format {
+        Format::Npz => npz::describe(&bytes, file, options)?
+            .into_iter()
+            .map(|(name, header)| ArrayInfo { name, shape: header.shape.clone(), element: header.element.name() })
+            .collect(),
+        _ => mat::describe(&bytes, file, options)?
+            .into_iter()
+            .map(|(name, shape, element)| ArrayInfo { name, shape, element })
+            .collect(),
+    })
+}
+
+fn summary(draft: Draft) -> Summary {
+    let stored = draft.values.stored();
+    let mut summary = Summary {
+        rows: draft.values.rows(),
+        columns: draft.values.columns(),
+        stored: matches!(draft.values, Values::Sparse(_)).then_some(stored.len()),
+        has_ids: draft.ids.is_some(),
+        missing: stored.iter().filter(|value| value.is_nan()).count(),
+        infinite: stored.iter().filter(|value| value.is_infinite()).count(),
+        range: None,
+        features: None,
+    };
+    let has_zeros =
+        summary.stored.is_some_and(|count| (count as u128) < summary.rows as u128 * summary.columns as u128);
+    let zero = has_zeros.then_some(0.0);
+    for value in stored.iter().copied().filter(|value| value.is_finite()).chain(zero) {
+        let (low, high) = summary.range.unwrap_or((value, value));
+        summary.range = Some((low.min(value), high.max(value)));
+    }
+    summary.features = draft.features;
+    summary
+}

@@ -1,0 +1,162 @@
+//! Archives of NumPy arrays, and SciPy's sparse matrices kept in them.
+
+use std::io::{Cursor, Read};
+
+use zip::ZipArchive;
+
+use crate::error::counted;
+use crate::finish::Draft;
+use crate::npy::Header;
+use crate::source::{Bounded, growth_limit};
+use crate::sparse::{Compressed, Major};
+use crate::{Error, ReadOptions, SparseValues, Values};
+
+/// Reads one array. The label and the id may be arrays of their own, with one element per row.
+pub(crate) fn read(bytes: &[u8], file: &str, options: &ReadOptions) -> Result<Draft, Error> {
+    let mut archive = Archive::open(bytes, file, options)?;
+    let mut draft = if archive.is_sparse() {
+        Draft::of_matrix(Values::Sparse(archive.sparse()?))
+    } else {
+        let name = archive.choose(options)?;
+        archive.array(&name, |header, reader, file| {
+            Ok(Draft::of_matrix(Values::Dense(header.matrix(reader, None, file)?)))
+        })?
+    };
+    draft.labels = archive.texts(options.label.as_deref(), &draft, options)?;
+    // Names of samples are names of columns until the matrix is turned.
+    let ids = archive.texts(options.id.as_deref(), &draft, options)?;
+    match options.transpose {
+        true => draft.features = ids,
+        false => draft.ids = ids,
+    }
+    Ok(draft)
+}
+
+/// The names, shapes and element types of the arrays.
+pub(crate) fn describe(bytes: &[u8], file: &str, options: &ReadOptions) -> Result<Vec<(String, Header)>, Error> {
+    let mut archive = Archive::open(bytes, file, options)?;
+    let names = archive.names();
+    names.into_iter().map(|name| Ok((name.clone(), archive.header(&name)?))).collect()
+}
+
+struct Archive<'a> {
+    zip: ZipArchive<Cursor<&'a [u8]>>,
+    file: &'a str,
+    /// How many more bytes may come out of it.
+    budget: u64,
+}
+
+impl<'a> Archive<'a> {
+    fn open(bytes: &'a [u8], file: &'a str, options: &ReadOptions) -> Result<Archive<'a>, Error> {
+        let zip = ZipArchive::new(Cursor::new(bytes)).map_err(|error| Error::malformed(file, "npz", error))?;
+        if zip.index_for_name("[Content_Types].xml").is_some() {
+            return Err(Error::unsupported(file, "is an Excel workbook", "save the sheet as CSV"));
+        }
+        Ok(Archive { zip, file, budget: growth_limit(bytes.len() as u64, options) })
+    }
+
+    /// The names of the arrays, without `.npy`.
+    fn names(&self) -> Vec<String> {
+        self.zip.file_names().flatten().filter_map(|name| Some(name.strip_suffix(".npy")?.to_string())).collect()
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.zip.index_for_name(&format!("{name}.npy")).is_some()
+    }
+
+    /// Opens an array and hands its header and its bytes to `use_it`.
+    fn array<T>(
+        &mut self,
+        name: &str,
+        use_it: impl FnOnce(Header, &mut dyn Read, &str) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let file = format!("{}[{}]", self.file, crate::error::excerpt(name.as_bytes()));
+        let member =
+            self.zip.by_name(&format!("{name}.npy")).map_err(|error| Error::malformed(self.file, "npz", error))?;
+        let mut reader = Bounded::new(member, self.budget);
+        let outcome = Header::read(&mut reader, &file).and_then(|header| use_it(header, &mut reader, &file));
+        if reader.exhausted() {
+            return Err(Error::TooLarge { file: self.file.into(), limit: self.budget });
+        }
+        outcome
+    }
+
+    fn header(&mut self, name: &str) -> Result<Header, Error> {
+        self.array(name, |header, _, _| Ok(header))
+    }
+
+    /// The array that is asked for, or the only one that is a table.
+    fn choose(&mut self, options: &ReadOptions) -> Result<String, Error> {
+        let known = self.names();
+        let choose = |problem: String| Error::Choose { file: self.file.into(), problem, known: known.clone() };
+        if let Some(name) = &options.array {
+            let problem = format!("has no array '{}'", crate::error::excerpt(name.as_bytes()));
+            return if self.has(name) { Ok(name.clone()) } else { Err(choose(problem)) };
+        }
+        let mut tables = Vec::new();
+        for name in &known {
+            let header = self.header(name)?;
+            if header.element.is_number() && header.shape.len() == 2 {
+                tables.push(name.clone());
+            }
+        }
+        match &tables[..] {
+            [only] => Ok(only.clone()),
+            [] => Err(Error::Nothing {
+                file: self.file.into(),
+                what: "array with rows and columns",
+                advice: "save one with numpy.savez",
+            }),
+            _ => Err(Error::Choose { file: self.file.into(), problem: "has several tables".into(), known: tables }),
+        }
+    }
+
+    /// The texts of an array with one element per sample; none if there is no such array.
+    fn texts(
+        &mut self,
+        name: Option<&str>,
+        draft: &Draft,
+        options: &ReadOptions,
+    ) -> Result<Option<Vec<String>>, Error> {
+        let Some(name) = name.filter(|name| self.has(name)) else {
+            return Ok(None);
+        };
+        let texts = self.array(name, |header, reader, file| header.texts(reader, file))?;
+        let samples = if options.transpose { draft.values.columns() } else { draft.values.rows() };
+        if texts.len() != samples {
+            let what = format!("its array '{name}' has {} for {samples} samples", counted(texts.len(), "element"));
+            return Err(Error::unsupported(self.file, what, "name another with --label or --id"));
+        }
+        Ok(Some(texts))
+    }
+
+    /// Whether this is what `scipy.sparse.save_npz` writes.
+    fn is_sparse(&self) -> bool {
+        ["format", "shape", "data", "indices", "indptr"].iter().all(|name| self.has(name))
+    }
+
+    fn sparse(&mut self) -> Result<SparseValues, Error> {
+        let format = self.array("format", |header, reader, file| header.texts(reader, file))?;
+        let major = match format.first().map(String::as_str) {
+            Some("csr") => Major::Row,
+            Some("csc") => Major::Column,
+            _ => {
+                return Err(Error::unsupported(
+                    self.file,
+                    "holds a sparse matrix that is neither csr nor csc",
+                    "convert it with .tocsr() and save it again",
+                ));
+            }
+        };
+        let mut numbers = |name| self.array(name, |header, reader, file| header.numbers(reader, None, file));
+        let shape = numbers("shape")?;
+        let compressed = Compressed {
+            major,
+            shape: [shape.first().copied().unwrap_or(0.0) as usize, shape.get(1).copied().unwrap_or(0.0) as usize],
+            offsets: numbers("indptr")?.into_iter().map(|offset| offset as usize).collect(),
+            indices: numbers("indices")?.into_iter().map(|index| index as i64).collect(),
+            values: numbers("data")?,
+        };
+        compressed.into_rows().map_err(|problem| Error::malformed(self.file, "npz", problem))
+    }
+}

@@ -1,0 +1,363 @@
+//! What people otherwise do to a table by hand: learned on one table, applied to others.
+//!
+//! The steps, in this order, each off unless asked for:
+//! 1. every sample is scaled to the same total (`normalize_total`);
+//! 2. x becomes ln(1 + x) (`log1p`);
+//! 3. the features with the largest variance are kept (`top_variable`);
+//! 4. every feature is divided by its standard deviation (`unit_variance`).
+//!
+//! Sparse tables stay sparse: nothing here moves a zero. Variances are those of a sample, with n - 1.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::excerpt;
+use crate::finish::chosen_columns;
+use crate::{Error, Place, Table, Values};
+
+/// The steps that were asked for.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Preprocessing {
+    /// The total that every sample is scaled to. A sample whose total is zero stays zero.
+    pub normalize_total: Option<f64>,
+    /// Whether x becomes ln(1 + x).
+    pub log1p: bool,
+    /// How many features to keep, those with the largest variance.
+    pub top_variable: Option<usize>,
+    /// Whether every feature is divided by its standard deviation; a constant one is left alone.
+    pub unit_variance: bool,
+}
+
+/// Steps with what they learned from the table they were fitted on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FittedPreprocessing {
+    /// The steps.
+    pub steps: Preprocessing,
+    /// The features that a table must have, in this order.
+    pub features: Vec<String>,
+    /// The positions of those that are kept, if not all are.
+    pub kept: Option<Vec<usize>>,
+    /// What each kept feature is divided by, if it is.
+    pub scales: Option<Vec<f64>>,
+}
+
+impl Preprocessing {
+    /// Whether there is nothing to do.
+    pub fn is_nothing(&self) -> bool {
+        *self == Preprocessing::default()
+    }
+
+    /// Learns from a table, and applies the steps to it. `file` stands for the table in messages.
+    pub fn fit(&self, table: Table, file: &str) -> Result<(FittedPreprocessing, Table), Error> {
+        self.check()?;
+        let mut fitted =
+            FittedPreprocessing { steps: self.clone(), features: table.features.clone(), kept: None, scales: None };
+        let mut table = fitted.change_cells(table, file)?;
+        if let Some(count) = self.top_variable.filter(|&count| count < table.columns()) {
+            fitted.kept = Some(largest(&variances(&table.values), count));
+            table = fitted.keep(table);
+        }
+        if self.unit_variance {
+            let scale = |variance: f64| if variance > 0.0 { variance.sqrt() } else { 1.0 };
+            fitted.scales = Some(variances(&table.values).into_iter().map(scale).collect());
+            fitted.scale(&mut table);
+        }
+        Ok((fitted, table))
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        let options =
+            |problem: &str, advice: &str| Err(Error::Options { problem: problem.into(), advice: advice.into() });
+        if self.normalize_total.is_some_and(|total| !(total.is_finite() && total > 0.0)) {
+            return options("the total to normalise to is not a positive number", "give --normalize-total 1e4, say");
+        }
+        if self.top_variable == Some(0) {
+            return options("no feature would be kept", "give --top-variable a number above 0");
+        }
+        Ok(())
+    }
+}
+
+impl FittedPreprocessing {
+    /// Applies the steps to another table, whose features may come in any order.
+    pub fn apply(&self, table: Table, file: &str) -> Result<Table, Error> {
+        self.check()?;
+        let table = table.with_features(&self.features, file)?;
+        let mut table = self.keep(self.change_cells(table, file)?);
+        self.scale(&mut table);
+        Ok(table)
+    }
+
+    /// What comes from a model file may be damaged.
+    fn check(&self) -> Result<(), Error> {
+        let count = self.features.len();
+        let in_order = |kept: &Vec<usize>| kept.is_sorted_by(|a, b| a < b) && kept.iter().all(|&at| at < count);
+        let outputs = self.kept.as_ref().map_or(count, Vec::len);
+        let scales_fit = self.scales.as_ref().is_none_or(|scales| scales.len() == outputs);
+        if self.kept.as_ref().is_none_or(in_order) && scales_fit {
+            return Ok(());
+        }
+        Err(Error::Options {
+            problem: "the preprocessing that the model remembers contradicts itself".into(),
+            advice: "fit the model again".into(),
+        })
+    }
+
+    /// The names of the features that come out.
+    pub fn output_features(&self) -> Vec<String> {
+        match &self.kept {
+            Some(kept) => kept.iter().filter_map(|&at| self.features.get(at).cloned()).collect(),
+            None => self.features.clone(),
+        }
+    }
+
+    /// The steps that look at one sample at a time.
+    fn change_cells(&self, mut table: Table, file: &str) -> Result<Table, Error> {
+        for row in 0..table.rows() {
+            let (columns, cells) = row_mut(&mut table.values, row);
+            if let Some(total) = self.steps.normalize_total {
+                let sum: f64 = cells.iter().sum();
+                if sum < 0.0 {
+                    return Err(Error::Negative {
+                        file: file.into(),
+                        place: Place::Row(row + 1),
+                        what: "its total",
+                        step: "--normalize-total",
+                    });
+                }
+                if sum > 0.0 {
+                    cells.iter_mut().for_each(|cell| *cell *= total / sum);
+                }
+            }
+            if self.steps.log1p {
+                if let Some(at) = cells.iter().position(|&cell| cell <= -1.0) {
+                    let column = columns.map_or(at, |columns| columns[at] as usize);
+                    return Err(Error::NotFinite {
+                        file: file.into(),
+                        place: Place::Row(row + 1),
+                        column: excerpt(table.features[column].as_bytes()),
+                        cell: format!("ln(1 + {})", cells[at]),
+                    });
+                }
+                cells.iter_mut().for_each(|cell| *cell = cell.ln_1p());
+            }
+        }
+        Ok(table)
+    }
+
+    fn keep(&self, table: Table) -> Table {
+        match &self.kept {
+            None => table,
+            Some(kept) => Table {
+                values: chosen_columns(&table.values, kept),
+                features: kept.iter().map(|&at| table.features[at].clone()).collect(),
+                ..table
+            },
+        }
+    }
+
+    fn scale(&self, table: &mut Table) {
+        let Some(scales) = &self.scales else { return };
+        for row in 0..table.rows() {
+            match row_mut(&mut table.values, row) {
+                (None, cells) => cells.iter_mut().zip(scales).for_each(|(cell, scale)| *cell /= scale),
+                (Some(columns), cells) => {
+                    columns.iter().zip(cells).for_each(|(&column, cell)| *cell /= scales[column as usize]);
+                }
+            }
+        }
+    }
+}
+
+impl Table {
+    /// The same table with its columns in the order of `wanted`. Features that are missing, or that
+    /// are not wanted, are an error that names them. `file` stands for the table in messages.
+    pub fn with_features(self, wanted: &[String], file: &str) -> Result<Table, Error> {
+        if self.features == wanted {
+            return Ok(self);
+        }
+        let places: HashMap<&str, usize> =
+            self.features.iter().enumerate().map(|(at, name)| (name.as_str(), at)).collect();
+        let is_wanted: std::collections::HashSet<&str> = wanted.iter().map(String::as_str).collect();
+        let shown =
+            |names: Vec<&String>| -> Vec<String> { names.into_iter().map(|name| excerpt(name.as_bytes())).collect() };
+        let missing = shown(wanted.iter().filter(|name| !places.contains_key(name.as_str())).collect());
+        let extra = shown(self.features.iter().filter(|name| !is_wanted.contains(name.as_str())).collect());
+        if !missing.is_empty() || !extra.is_empty() {
+            return Err(Error::Features { file: file.into(), missing, extra });
+        }
+        let order: Vec<usize> = wanted.iter().map(|name| places[name.as_str()]).collect();
+        let values = reordered_columns(self.values, &order);
+        Ok(Table { values, features: wanted.to_vec(), ..self })
+    }
+}
+
+/// Column j of the result is column `order[j]` of `values`.
+fn reordered_columns(values: Values, order: &[usize]) -> Values {
+    match values {
+        Values::Dense(_) => chosen_columns(&values, order),
+        Values::Sparse(sparse) => {
+            // Within a row the columns must increase: two turns sort them.
+            let mut place = vec![0u32; order.len()];
+            for (new, &old) in order.iter().enumerate() {
+                place[old] = new as u32;
+            }
+            let indices = sparse.indices.iter().map(|&column| place[column as usize]).collect();
+            let renamed = crate::SparseValues { indices, ..sparse };
+            Values::Sparse(renamed.transposed().transposed())
+        }
+    }
+}
+
+/// The cells of a row, with their columns if not all are there.
+fn row_mut(values: &mut Values, row: usize) -> (Option<&[u32]>, &mut [f64]) {
+    match values {
+        Values::Dense(dense) => (None, &mut dense.data[row * dense.columns..][..dense.columns]),
+        Values::Sparse(sparse) => {
+            let range = sparse.offsets[row]..sparse.offsets[row + 1];
+            (Some(&sparse.indices[range.clone()]), &mut sparse.values[range])
+        }
+    }
+}
+
+/// The variance of every column: mean first, then squares about it.
+fn variances(values: &Values) -> Vec<f64> {
+    let rows = values.rows() as f64;
+    let mut means = vec![0.0; values.columns()];
+    let mut squares = vec![0.0; values.columns()];
+    match values {
+        Values::Dense(dense) => {
+            for row in dense.data.chunks_exact(dense.columns) {
+                means.iter_mut().zip(row).for_each(|(mean, cell)| *mean += cell);
+            }
+            means.iter_mut().for_each(|mean| *mean /= rows);
+            for row in dense.data.chunks_exact(dense.columns) {
+                squares
+                    .iter_mut()
+                    .zip(row)
+                    .zip(&means)
+                    .for_each(|((square, cell), mean)| *square += (cell - mean).powi(2));
+            }
+        }
+        Values::Sparse(sparse) => {
+            let mut stored = vec![0usize; sparse.columns];
+            for (&column, value) in sparse.indices.iter().zip(&sparse.values) {
+                means[column as usize] += value;
+                stored[column as usize] += 1;
+            }
+            means.iter_mut().for_each(|mean| *mean /= rows);
+            for (&column, value) in sparse.indices.iter().zip(&sparse.values) {
+                squares[column as usize] += (value - means[column as usize]).powi(2);
+            }
+            for ((square, mean), stored) in squares.iter_mut().zip(&means).zip(stored) {
+                *square += (rows - stored as f64) * mean * mean;
+            }
+        }
+    }
+    squares.into_iter().map(|square| square / (rows - 1.0).max(1.0)).collect()
+}
+
+/// The positions of the `count` largest, in increasing order; of two equal ones the first.
+fn largest(variances: &[f64], count: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..variances.len()).collect();
+    order.sort_by(|&a, &b| variances[b].partial_cmp(&variances[a]).unwrap_or(Ordering::Equal));
+    order.truncate(count);
+    order.sort_unstable();
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DenseValues, SparseValues};
+
+    fn tables() -> [Table; 2] {
+        let sparse = SparseValues {
+            columns: 3,
+            offsets: vec![0, 2, 3, 5, 5],
+            indices: vec![0, 2, 1, 0, 2],
+            values: vec![1.0, 3.0, 2.0, 5.0, 5.0],
+        };
+        let dense: DenseValues = sparse.to_dense();
+        let table =
+            |values| Table { values, features: vec!["a".into(), "b".into(), "c".into()], ids: None, labels: None };
+        [table(Values::Dense(dense)), table(Values::Sparse(sparse))]
+    }
+
+    fn dense(table: &Table) -> Vec<f64> {
+        match &table.values {
+            Values::Dense(dense) => dense.data.clone(),
+            Values::Sparse(sparse) => sparse.to_dense().data,
+        }
+    }
+
+    #[test]
+    fn dense_and_sparse_agree_and_apply_repeats_fit() {
+        let steps =
+            Preprocessing { normalize_total: Some(10.0), log1p: true, top_variable: Some(2), unit_variance: true };
+        let mut results = Vec::new();
+        for table in tables() {
+            let was_sparse = matches!(table.values, Values::Sparse(_));
+            let (fitted, out) = steps.fit(table.clone(), "t").unwrap();
+            assert_eq!(matches!(out.values, Values::Sparse(_)), was_sparse);
+            let copy: FittedPreprocessing = serde_json::from_str(&serde_json::to_string(&fitted).unwrap()).unwrap();
+            assert_eq!(copy.apply(table, "t").unwrap(), out);
+            assert_eq!(fitted.output_features(), out.features);
+            results.push(dense(&out));
+        }
+        assert!(results[0].iter().zip(&results[1]).all(|(a, b)| (a - b).abs() < 1e-12), "{results:?}");
+    }
+
+    #[test]
+    fn each_step_does_what_it_says() {
+        for table in tables() {
+            let fit = |steps: Preprocessing| dense(&steps.fit(table.clone(), "t").unwrap().1);
+            let none = Preprocessing::default();
+            assert_eq!(fit(none.clone()), dense(&table));
+            let normal = fit(Preprocessing { normalize_total: Some(8.0), ..none.clone() });
+            assert_eq!(normal, [2.0, 0.0, 6.0, 0.0, 8.0, 0.0, 4.0, 0.0, 4.0, 0.0, 0.0, 0.0]);
+            assert_eq!(fit(Preprocessing { log1p: true, ..none.clone() })[0], 2f64.ln());
+            assert_eq!(fit(Preprocessing { top_variable: Some(1), ..none.clone() }), [3.0, 0.0, 5.0, 0.0]);
+            let unit = fit(Preprocessing { unit_variance: true, ..none });
+            assert!((unit[4] - 2.0).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn features_are_matched_by_name() {
+        let wanted: Vec<String> = ["c", "a", "b"].map(String::from).to_vec();
+        let [a, b] = tables().map(|table| dense(&table.with_features(&wanted, "t").unwrap()));
+        assert_eq!(a, b);
+        assert_eq!(a[..3], [3.0, 1.0, 0.0]);
+        let wanted: Vec<String> = ["c", "a", "d"].map(String::from).to_vec();
+        let error = tables()[0].clone().with_features(&wanted, "t").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "t: lacks 1 feature that the model needs (d) and has 1 that it does not know (b); give it the features of the training data"
+        );
+    }
+
+    #[test]
+    fn steps_that_make_no_sense_are_refused() {
+        let refused = |steps: Preprocessing, value: f64| {
+            let mut table = tables()[0].clone();
+            if let Values::Dense(dense) = &mut table.values {
+                dense.data[0] = value;
+            }
+            steps.fit(table, "t").unwrap_err().to_string()
+        };
+        let none = Preprocessing::default();
+        let error = refused(Preprocessing { log1p: true, ..none.clone() }, -1.0);
+        assert!(error.starts_with("t, row 1, column 'a': 'ln(1 + -1)' is not a finite number"), "{error}");
+        let error = refused(Preprocessing { normalize_total: Some(1.0), ..none.clone() }, -10.0);
+        assert_eq!(error, "t, row 1: its total is negative; --normalize-total is for counts");
+        assert!(
+            refused(Preprocessing { normalize_total: Some(-1.0), ..none.clone() }, 1.0)
+                .contains("not a positive number")
+        );
+        assert!(refused(Preprocessing { top_variable: Some(0), ..none }, 1.0).contains("no feature would be kept"));
+    }
+}

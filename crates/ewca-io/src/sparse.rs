@@ -1,0 +1,155 @@
+//! Sparse matrices as files have them, checked and turned into rows.
+
+use crate::SparseValues;
+
+/// Rows and columns that a file may claim beyond what its bytes show: real sparse tables have empty
+/// rows and columns, and an empty one costs memory here.
+const FREE_SIZE: u64 = 1 << 20;
+
+/// Whether a matrix stores its rows or its columns one after the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Major {
+    Row,
+    Column,
+}
+
+/// A compressed sparse matrix as a file tells it; nothing in it is trusted.
+pub(crate) struct Compressed {
+    pub major: Major,
+    /// Rows and columns.
+    pub shape: [usize; 2],
+    pub offsets: Vec<usize>,
+    pub indices: Vec<i64>,
+    pub values: Vec<f64>,
+}
+
+impl Compressed {
+    /// The same matrix by rows, with increasing columns and no entry twice (those are added up).
+    pub fn into_rows(self) -> Result<SparseValues, String> {
+        let [rows, columns] = self.shape;
+        check_shape(rows as u64, columns as u64, 8 * (self.indices.len() + self.offsets.len()) as u64)?;
+        let (majors, minors) = match self.major {
+            Major::Row => (rows, columns),
+            Major::Column => (columns, rows),
+        };
+        if self.offsets.len() != majors + 1 || self.offsets[0] != 0 {
+            return Err(format!(
+                "it has {} row or column offsets where {} are expected",
+                self.offsets.len(),
+                majors + 1
+            ));
+        }
+        if self.offsets.windows(2).any(|pair| pair[0] > pair[1]) {
+            return Err("its row or column offsets decrease".into());
+        }
+        let entries = self.offsets[majors];
+        if self.indices.len() != entries || self.values.len() != entries {
+            let found = self.indices.len().min(self.values.len());
+            return Err(format!("its offsets promise {entries} entries and it has {found}"));
+        }
+        if let Some(index) = self.indices.iter().find(|&&index| index < 0 || index as u64 >= minors as u64) {
+            return Err(format!("an entry is in row or column {index}, from 0, of {minors}"));
+        }
+        let indices = self.indices.into_iter().map(|index| index as u32).collect();
+        let stored = SparseValues { columns: minors, offsets: self.offsets, indices, values: self.values };
+        Ok(match self.major {
+            Major::Row => ordered(stored),
+            // Turning sorts, so only doubles are left to add up.
+            Major::Column => ordered(stored.transposed()),
+        })
+    }
+}
+
+/// Refuses shapes that `bytes` of file do not justify.
+pub(crate) fn check_shape(rows: u64, columns: u64, bytes: u64) -> Result<(), String> {
+    let most = FREE_SIZE.saturating_add(bytes.saturating_mul(64)).min(u64::from(u32::MAX));
+    if rows > most || columns > most {
+        return Err(format!("it claims {rows} rows and {columns} columns, and is too short for that"));
+    }
+    Ok(())
+}
+
+/// A matrix from its entries (row, column, value), in any order; entries that come twice are added up.
+pub(crate) fn from_entries(rows: usize, columns: usize, entries: &[Vec<(u32, u32, f64)>]) -> SparseValues {
+    let mut offsets = vec![0usize; rows + 1];
+    for &(row, ..) in entries.iter().flatten() {
+        offsets[row as usize + 1] += 1;
+    }
+    for row in 0..rows {
+        offsets[row + 1] += offsets[row];
+    }
+    let mut next = offsets.clone();
+    let mut indices = vec![0u32; offsets[rows]];
+    let mut values = vec![0.0; offsets[rows]];
+    for &(row, column, value) in entries.iter().flatten() {
+        let slot = &mut next[row as usize];
+        indices[*slot] = column;
+        values[*slot] = value;
+        *slot += 1;
+    }
+    ordered(SparseValues { columns, offsets, indices, values })
+}
+
+/// Sorts each row by column and adds up entries that come twice. Most files need neither.
+fn ordered(mut matrix: SparseValues) -> SparseValues {
+    let is_ordered = |row: usize| {
+        matrix.indices[matrix.offsets[row]..matrix.offsets[row + 1]].windows(2).all(|pair| pair[0] < pair[1])
+    };
+    if (0..matrix.rows()).all(is_ordered) {
+        return matrix;
+    }
+    let mut kept = 0;
+    let mut start = 0;
+    for row in 0..matrix.rows() {
+        let end = matrix.offsets[row + 1];
+        let mut entries: Vec<(u32, f64)> = (start..end).map(|at| (matrix.indices[at], matrix.values[at])).collect();
+        entries.sort_by_key(|&(column, _)| column);
+        let row_start = kept;
+        for (column, value) in entries {
+            if kept > row_start && matrix.indices[kept - 1] == column {
+                matrix.values[kept - 1] += value;
+            } else {
+                matrix.indices[kept] = column;
+                matrix.values[kept] = value;
+                kept += 1;
+            }
+        }
+        start = end;
+        matrix.offsets[row + 1] = kept;
+    }
+    matrix.indices.truncate(kept);
+    matrix.values.truncate(kept);
+    matrix
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_in_any_order_are_sorted_and_added_up() {
+        let entries = vec![vec![(1, 2, 1.0), (0, 1, 2.0)], vec![(1, 0, 3.0), (1, 2, 4.0)]];
+        let matrix = from_entries(3, 3, &entries);
+        assert_eq!(matrix.offsets, [0, 1, 3, 3]);
+        assert_eq!(matrix.indices, [1, 0, 2]);
+        assert_eq!(matrix.values, [2.0, 3.0, 5.0]);
+    }
+
+    #[test]
+    fn what_a_file_claims_is_checked() {
+        let base = || Compressed {
+            major: Major::Row,
+            shape: [2, 2],
+            offsets: vec![0, 1, 2],
+            indices: vec![1, 0],
+            values: vec![1.0, 2.0],
+        };
+        assert!(base().into_rows().is_ok());
+        assert!(Compressed { offsets: vec![0, 2], ..base() }.into_rows().is_err());
+        assert!(Compressed { offsets: vec![0, 2, 1], ..base() }.into_rows().is_err());
+        assert!(Compressed { offsets: vec![0, 1, usize::MAX], ..base() }.into_rows().is_err());
+        assert!(Compressed { indices: vec![1, 2], ..base() }.into_rows().is_err());
+        assert!(Compressed { indices: vec![1, -1], ..base() }.into_rows().is_err());
+        assert!(Compressed { shape: [usize::MAX, 2], ..base() }.into_rows().is_err());
+    }
+}

@@ -1,0 +1,62 @@
+//! A 10x folder: `matrix.mtx`, `features.tsv` or `genes.tsv`, and `barcodes.tsv`, each perhaps `.gz`.
+//!
+//! The matrix has genes in rows; here, as everywhere, samples (barcodes) come in rows. A feature is
+//! called by its symbol (the second column) unless another one has the same symbol: then by its
+//! identifier (the first).
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use crate::error::{counted, file_name};
+use crate::finish::Draft;
+use crate::{Error, Place, ReadOptions, mtx, source};
+
+/// Reads a folder.
+pub(crate) fn read(folder: &Path, options: &ReadOptions) -> Result<Draft, Error> {
+    if options.transpose {
+        return Err(Error::Options {
+            problem: "a 10x folder always gives barcodes as samples".into(),
+            advice: "leave out --transpose".into(),
+        });
+    }
+    let Some(matrix) = find(folder, &["matrix.mtx"]) else {
+        return Err(Error::Folder { file: file_name(folder) });
+    };
+    let mut draft = mtx::read(&source::load(&matrix, options)?, &file_name(&matrix))?;
+    draft.values = draft.values.transposed();
+    draft.features = Some(names(folder, &["features.tsv", "genes.tsv"], draft.values.columns(), options)?);
+    draft.ids = Some(names(folder, &["barcodes.tsv"], draft.values.rows(), options)?);
+    Ok(draft)
+}
+
+/// The first of `files` that is there, plain or compressed.
+fn find(folder: &Path, files: &[&str]) -> Option<PathBuf> {
+    let plain_or_not = files.iter().flat_map(|file| [file.to_string(), format!("{file}.gz")]);
+    plain_or_not.map(|file| folder.join(file)).find(|path| path.is_file())
+}
+
+/// The names in a file, one per line.
+fn names(folder: &Path, files: &[&str], expected: usize, options: &ReadOptions) -> Result<Vec<String>, Error> {
+    let path = find(folder, files).unwrap_or_else(|| folder.join(files[0]));
+    let file = file_name(&path);
+    let bytes = source::load(&path, options)?;
+    let text = std::str::from_utf8(&bytes).map_err(|error| {
+        let line = memchr::memchr_iter(b'\n', &bytes[..error.valid_up_to()]).count() + 1;
+        Error::NotUtf8 { file: file.clone(), place: Place::Line(line) }
+    })?;
+    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.trim_end().split('\t').collect()).collect();
+    if lines.len() != expected {
+        let what = format!("has {} where the matrix has {expected}", counted(lines.len(), "line"));
+        return Err(Error::unsupported(&file, what, "take the three files of a folder together"));
+    }
+    let symbol = |cells: &Vec<&str>| cells.get(1).copied().unwrap_or(cells[0]).to_string();
+    let mut uses: HashMap<String, usize> = HashMap::new();
+    for cells in &lines {
+        *uses.entry(symbol(cells)).or_default() += 1;
+    }
+    let name = |cells: &Vec<&str>| match uses[&symbol(cells)] {
+        1 => symbol(cells),
+        _ => cells[0].to_string(),
+    };
+    Ok(lines.iter().map(name).collect())
+}

@@ -1,0 +1,193 @@
+"""Writes the small files of tests/golden with the tools that people use.
+
+Run it again only when a format is added: `python make_golden.py`, with numpy, pandas, pyarrow, scipy,
+anndata and h5py installed. The files are committed, so that the tests need no Python.
+
+Every file holds the same table, `VALUES`, unless its name says otherwise.
+"""
+
+import gzip
+import pathlib
+import shutil
+
+import anndata
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import scipy.io
+import scipy.sparse
+
+GOLDEN = pathlib.Path(__file__).parent / "golden"
+
+# Six samples, four features; thirds and tenths have no finite binary form, so bits are tested.
+VALUES = np.array(
+    [
+        [1.0, 0.0, 1.0 / 3.0, -2.5],
+        [0.0, 0.1, 0.0, 1e-300],
+        [3.0, 0.0, 0.0, 0.0],
+        [0.0, 123456789.125, 2.0 / 3.0, 0.0],
+        [5.0, 0.0, 0.0, -0.7],
+        [0.25, 1e22, 0.0, 4.0],
+    ]
+)
+# Whole numbers between 0 and 250, for the integer types.
+WHOLE = np.array([[1, 0, 3], [0, 250, 0], [7, 0, 9], [0, 11, 0]])
+FEATURES = ["f1", "f2", "gène 3", "f,4"]
+IDS = ["s1", "s2", "s3", "s4", "s5", "s6"]
+LABELS = ["red", "blue", "red", "green", "blue", "red"]
+
+
+def text(frame):
+    frame.to_csv(GOLDEN / "table.csv")
+    frame.to_csv(GOLDEN / "crlf.csv", lineterminator="\r\n")
+    frame.to_csv(GOLDEN / "semicolon.csv", sep=";")
+    frame.to_csv(GOLDEN / "table.tsv", sep="\t")
+    frame.to_csv(GOLDEN / "quoted.csv", quoting=2)
+    frame.to_csv(GOLDEN / "mark.csv", encoding="utf-8-sig")
+    frame.to_csv(GOLDEN / "table.csv.gz", compression={"method": "gzip", "mtime": 1})
+    with pa.OSFile(str(GOLDEN / "table.csv.zst"), "wb") as file, pa.CompressedOutputStream(file, "zstd") as out:
+        out.write((GOLDEN / "table.csv").read_bytes())
+    turned = pd.DataFrame(VALUES.T.astype(object), index=FEATURES, columns=IDS)
+    turned.loc["class"] = LABELS
+    turned.to_csv(GOLDEN / "transposed.csv")
+
+
+def numpy():
+    np.save(GOLDEN / "c.npy", VALUES)
+    np.save(GOLDEN / "fortran.npy", np.asfortranarray(VALUES))
+    np.save(GOLDEN / "big_endian.npy", VALUES.astype(">f8"))
+    for name in ["f4", "f2", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"]:
+        kind = WHOLE.clip(max=120) if name == "i1" else WHOLE
+        np.save(GOLDEN / f"whole_{name}.npy", kind.astype("<" + name))
+    np.save(GOLDEN / "bool.npy", WHOLE > 0)
+    np.save(GOLDEN / "vector.npy", VALUES[0])
+    np.save(GOLDEN / "complex.npy", VALUES.astype(complex))
+    np.savez(GOLDEN / "one.npz", VALUES)
+    names = np.array(FEATURES)
+    np.savez_compressed(GOLDEN / "several.npz", X=VALUES, other=WHOLE, y=np.array(LABELS), number=np.arange(6), names=names)
+    scipy.sparse.save_npz(GOLDEN / "scipy_csr.npz", scipy.sparse.csr_matrix(VALUES))
+    scipy.sparse.save_npz(GOLDEN / "scipy_csc.npz", scipy.sparse.csc_matrix(VALUES))
+
+
+def arrow(frame):
+    frame.to_parquet(GOLDEN / "table.parquet")
+    frame.to_parquet(GOLDEN / "zstd.parquet", compression="zstd", index=True, row_group_size=2)
+    categories = frame.assign(**{"class": frame["class"].astype("category")})
+    categories.to_parquet(GOLDEN / "categories.parquet", compression="gzip")
+    types = pd.DataFrame({t: WHOLE[:, 0].astype(t) for t in ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"]})
+    types["bool"] = WHOLE[:, 1] > 0
+    types.to_parquet(GOLDEN / "types.parquet")
+    holes = frame.drop(columns="class")
+    holes.iloc[1, 0] = None
+    holes.to_parquet(GOLDEN / "holes.parquet")
+    table = pa.Table.from_pandas(frame)
+    pa.feather.write_feather(table, str(GOLDEN / "table.feather"))
+    with pa.ipc.new_file(str(GOLDEN / "table.arrow"), table.schema) as out:
+        out.write_table(table, max_chunksize=4)
+    with pa.ipc.new_stream(str(GOLDEN / "stream.arrows"), table.schema) as out:
+        out.write_table(table)
+
+
+def matlab():
+    scipy.io.savemat(GOLDEN / "plain.mat", {"X": VALUES})
+    scipy.io.savemat(GOLDEN / "compressed.mat", {"X": VALUES}, do_compression=True)
+    sparse = scipy.sparse.csc_matrix(VALUES)
+    scipy.io.savemat(GOLDEN / "sparse.mat", {"X": sparse}, do_compression=True)
+    everything = {
+        "text": "hello",
+        "cells": np.array(["a", "bb"], dtype=object),
+        "record": {"field": 1.0},
+        "X": VALUES,
+        "turned": VALUES.T.copy(),
+        "whole": WHOLE.astype("u1"),
+        "small": VALUES.astype("f4"),
+        "flags": WHOLE > 0,
+        "cube": np.zeros((2, 2, 2)),
+        "y": np.arange(6),
+        "classes": np.array(LABELS, dtype=object),
+        "letters": np.array(LABELS),
+        "flags_sparse": scipy.sparse.csc_matrix(WHOLE > 0),
+    }
+    scipy.io.savemat(GOLDEN / "several.mat", everything, do_compression=True)
+
+
+def market(name, matrix, **options):
+    scipy.io.mmwrite(GOLDEN / f"{name}.mtx", matrix, **options)
+
+
+def matrix_market():
+    market("coordinate", scipy.sparse.coo_matrix(VALUES), precision=17)
+    market("array", VALUES, precision=17)
+    market("integer", scipy.sparse.coo_matrix(WHOLE))
+    market("pattern", scipy.sparse.coo_matrix(WHOLE > 0), field="pattern")
+    square = VALUES[:4] + VALUES[:4].T
+    market("symmetric", scipy.sparse.coo_matrix(square), symmetry="symmetric", precision=17)
+    market("symmetric_array", square, symmetry="symmetric", precision=17)
+    skew = VALUES[:4] - VALUES[:4].T
+    market("skew", scipy.sparse.coo_matrix(skew), symmetry="skew-symmetric", precision=17)
+    np.save(GOLDEN / "symmetric.npy", square)
+    np.save(GOLDEN / "skew.npy", skew)
+    with open(GOLDEN / "coordinate.mtx", "rb") as plain, gzip.GzipFile(GOLDEN / "coordinate.mtx.gz", "wb", mtime=1) as out:
+        shutil.copyfileobj(plain, out)
+
+
+def tenx():
+    """Genes in rows, cells in columns, as Cell Ranger writes them."""
+    for name, end in [("tenx3", ".gz"), ("tenx2", "")]:
+        folder = GOLDEN / name
+        folder.mkdir(exist_ok=True)
+        features = [f"ENSG{i}\t{gene}" for i, gene in enumerate(FEATURES)]
+        if end:
+            features = [line + "\tGene Expression" for line in features]
+        files = {
+            "features.tsv" if end else "genes.tsv": "\n".join(features) + "\n",
+            "barcodes.tsv": "\n".join(IDS) + "\n",
+            "matrix.mtx": (GOLDEN / "coordinate_turned.mtx").read_text(),
+        }
+        for file, content in files.items():
+            data = content.encode()
+            (folder / (file + end)).write_bytes(gzip.compress(data, mtime=1) if end else data)
+
+
+def h5ad():
+    obs = pd.DataFrame({"class": pd.Categorical(LABELS), "text": LABELS, "number": range(6)}, index=IDS)
+    obs["flag"] = [True, False, True, False, True, True]
+    obs["hole"] = pd.Categorical(["a", None, "b", "a", "a", "b"])
+    var = pd.DataFrame({"length": [1, 2, 3, 4]}, index=FEATURES)
+    kinds = {"dense": VALUES, "csr": scipy.sparse.csr_matrix(VALUES), "csc": scipy.sparse.csc_matrix(VALUES)}
+    for name, x in kinds.items():
+        data = anndata.AnnData(x, obs=obs.copy(), var=var.copy())
+        data.layers["double"] = 2 * x
+        if name == "dense":
+            data.layers["small"] = x.astype("f4")
+        data.obsm["X_old"] = VALUES[:, :2]
+        data.uns["note"] = "kept"
+        compression = None if name == "dense" else "gzip"
+        data.write_h5ad(GOLDEN / f"{name}.h5ad", compression=compression)
+    again = anndata.AnnData(VALUES, obs=obs.copy(), var=var.copy())
+    again.uns["ewca"] = {"old": 1}
+    again.obsm["X_ewca"] = VALUES[:, :3]
+    again.varm["EWCs"] = VALUES[:4, :3]
+    again.obsp["ewca_plan"] = scipy.sparse.csr_matrix(np.eye(6))
+    again.write_h5ad(GOLDEN / "again.h5ad")
+
+
+def main():
+    shutil.rmtree(GOLDEN, ignore_errors=True)
+    GOLDEN.mkdir()
+    frame = pd.DataFrame(VALUES, index=IDS, columns=FEATURES)
+    frame.insert(2, "class", LABELS)
+    text(frame)
+    numpy()
+    arrow(frame)
+    matlab()
+    matrix_market()
+    market("coordinate_turned", scipy.sparse.coo_matrix(VALUES.T), precision=17)
+    tenx()
+    h5ad()
+
+
+if __name__ == "__main__":
+    main()
