@@ -127,9 +127,12 @@ pub(crate) struct Run<'a> {
     params: &'a Params,
     solver: Solver,
     observer: &'a mut dyn Observer,
+    /// Since the start of the run.
     clock: Instant,
-    store_kernel: bool,
     reduction: Duration,
+    /// Since the start of the fit, of which a path has several.
+    begun: Instant,
+    store_kernel: bool,
     fingerprint: u64,
 }
 
@@ -148,8 +151,9 @@ impl<'a> Run<'a> {
             solver: params.solver.resolved(),
             observer,
             clock,
-            store_kernel: memory.store_kernel,
             reduction: clock.elapsed(),
+            begun: Instant::now(),
+            store_kernel: memory.store_kernel,
             fingerprint: fingerprint(span, params),
         }
     }
@@ -180,6 +184,7 @@ impl<'a> Run<'a> {
 
     /// The state before the first iteration, from a frame and possibly a potential and its epsilon.
     pub fn begin(&mut self, frame: Matrix, warm: Option<(Vec<f64>, f64)>) -> Result<FitState> {
+        self.begun = Instant::now();
         let n = self.span.weights.len() as f64;
         let target = match (self.params.smoothing, &warm) {
             (Smoothing::Epsilon(_), _) | (_, Some(_)) => None,
@@ -248,13 +253,16 @@ impl<'a> Run<'a> {
         if state.fingerprint != self.fingerprint {
             return Err(Error::State { what: "the data or the parameters" });
         }
+        if !state.solver.point.belongs_to(self.span, self.params.components) {
+            return Err(Error::State { what: "its shapes" });
+        }
         let mut objective = self.objective(state.epsilon);
         let passes_before = state.passes;
         self.attempts(&mut objective, &mut state, passes_before)?;
-        let iterations = self.clock.elapsed().saturating_sub(self.reduction);
+        let iterations = self.begun.elapsed();
         let mut model = self.model(samples, &mut objective, &mut state)?;
         model.kernel_passes = passes_before + objective.kernel.passes();
-        let finish = self.clock.elapsed().saturating_sub(self.reduction + iterations);
+        let finish = self.begun.elapsed() - iterations;
         model.timings = Timings { reduction: self.reduction, iterations, finish };
         let best = state.best.take().map(|best| (best.point.frame, best.point.potential));
         Ok((best.unwrap_or_default(), model))
@@ -333,6 +341,7 @@ impl<'a> Run<'a> {
         state: &mut FitState,
         leading: &mut Option<(Vec<f64>, f64)>,
     ) -> Result<Option<Termination>> {
+        *leading = None;
         let goal = match state.stage {
             Stage::Calibration => f64::INFINITY,
             Stage::Approach => LOOSE.max(self.params.tolerance),

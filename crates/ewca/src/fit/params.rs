@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Control, FitState, Model, Observer, Progress, driver};
+use super::{Control, FitState, Model, Observer, Progress, driver, memory};
 use crate::error::{Error, Result};
 use crate::matrix::Matrix;
 use crate::path;
@@ -187,6 +187,12 @@ pub struct CheckedParams {
 }
 
 impl CheckedParams {
+    /// About how many bytes a fit of `samples` x `features` takes beside the data, or an error where that is over the budget.
+    pub fn memory_needed(&self, samples: usize, features: usize) -> Result<usize> {
+        let components = self.params.components.min(samples).min(features);
+        memory::plan(samples, features, components, self.params.memory_budget).map(|plan| plan.bytes)
+    }
+
     /// Fits.
     pub fn fit<T: Scalar>(&self, samples: &Samples<'_, T>) -> Result<Model> {
         self.fit_observed(samples, &mut |_: &Progress<'_>| Control::Continue)
