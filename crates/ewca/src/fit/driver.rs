@@ -253,7 +253,7 @@ impl<'a> Run<'a> {
         if state.fingerprint != self.fingerprint {
             return Err(Error::State { what: "the data or the parameters" });
         }
-        if !state.solver.point.belongs_to(self.span, self.params.components) {
+        if !state.solver.belongs_to(self.span, self.params.components) {
             return Err(Error::State { what: "its shapes" });
         }
         let mut objective = self.objective(state.epsilon);
