@@ -28,7 +28,7 @@ fn once_writes_the_best_result_and_exits_with_130() {
     let run = Run::from(child.wait_with_output().unwrap());
     assert_eq!((run.code, run.err.as_str()), (Some(130), ""));
     assert!(rest.contains("Warning: interrupted after"), "{rest}");
-    assert_eq!(shop.list("ewca-out"), ["loadings.csv", "scores.csv", "summary.json"]);
+    assert_eq!(shop.list("ewca-out"), ["loadings.csv", "model.safetensors", "scores.csv", "summary.json"]);
     assert_eq!(shop.summary("ewca-out")["termination"], "interrupted");
     assert_eq!(shop.read("ewca-out/scores.csv").lines().count(), 81);
 }
