@@ -39,10 +39,21 @@ fn numbers_of(shop: &Workshop, folder: &str) -> Vec<String> {
 
 #[test]
 fn killed_again_and_again_it_ends_with_the_same_bits() {
+    killed(8, 11);
+}
+
+/// The long form: `cargo test -p ewca-cli --test checkpoint -- --ignored`.
+#[test]
+#[ignore = "takes half a minute"]
+fn killed_fifty_times_it_ends_with_the_same_bits() {
+    (0..7).for_each(|seed| killed(8, seed));
+}
+
+fn killed(times: usize, seed: u64) {
     let shop = Workshop::new();
     shop.write("data.csv", numbers(300, 8));
     shop.run(&[&FIT[..], &["-o", "whole"]].concat());
-    let mut noise = common::noise(11);
+    let mut noise = common::noise(seed);
     let checkpoint = ["-o", "parts", "--checkpoint", "state", "--checkpoint-every", "0"];
     let (mut kills, mut resumed) = (0, 0);
     loop {
@@ -50,7 +61,7 @@ fn killed_again_and_again_it_ends_with_the_same_bits() {
         let resume: &[&str] = if going_on { &["--resume", "state"] } else { &[] };
         resumed += usize::from(going_on);
         let mut child = shop.command(&[&FIT[..], &checkpoint, resume].concat()).spawn().unwrap();
-        if kills == 8 {
+        if kills == times {
             let run = common::Run::from(child.wait_with_output().unwrap());
             assert!(run.code == Some(0) || run.code == Some(3), "{run:?}");
             break;
@@ -62,7 +73,7 @@ fn killed_again_and_again_it_ends_with_the_same_bits() {
         kills += 1;
         assert!(!exists(&shop.path("parts/summary.json")) || exists(&shop.path("parts/model.safetensors")));
     }
-    assert!(resumed >= 4, "only {resumed} of {kills} found a state");
+    assert!(resumed >= times / 2, "only {resumed} of {kills} found a state");
     assert_eq!(results(&shop, "parts"), results(&shop, "whole"));
     assert_eq!(numbers_of(&shop, "parts"), numbers_of(&shop, "whole"));
 }

@@ -68,6 +68,51 @@ fn sparse_dense_and_transposed_tables_give_the_same_result() {
 }
 
 #[test]
+fn the_same_data_in_every_format_give_the_same_scores() {
+    let shop = Workshop::new();
+    // Scores without ids and labels, which some formats do not have.
+    let scores = |file: &str, more: &[&str]| -> Vec<Vec<f64>> {
+        let file = golden(file);
+        let fixed = ["fit", &file, "--scale", "unit-variance", "--epsilon", "0.5", "-q"];
+        shop.run(&[&fixed[..], more].concat()).succeeded();
+        let table = shop.read("ewca-out/scores.csv");
+        let columns = table.lines().next().unwrap().split(',').count();
+        let numbers = |line: &str| line.split(',').skip(columns - 2).map(|cell| cell.parse().unwrap()).collect();
+        table.lines().skip(1).map(numbers).collect()
+    };
+    let label = &["--label", "class"][..];
+    let expected = scores("table.csv", label);
+    assert_eq!(expected.len(), 6);
+    for name in
+        ["table.csv.gz", "table.csv.zst", "table.tsv", "table.parquet", "table.feather", "table.arrow", "dense.h5ad"]
+    {
+        assert_eq!(scores(name, label), expected, "{name}");
+    }
+    assert_eq!(scores("transposed.csv", &["--transpose", "--label", "class"]), expected);
+    for (name, more) in [
+        ("c.npy", &[][..]),
+        ("fortran.npy", &[]),
+        ("one.npz", &[]),
+        ("plain.mat", &[]),
+        ("compressed.mat", &["--transpose"][..0]),
+        ("array.mtx", &[]),
+    ] {
+        assert_eq!(scores(name, more), expected, "{name}");
+    }
+    for (name, more) in [
+        ("csr.h5ad", label),
+        ("csc.h5ad", label),
+        ("coordinate.mtx", &[]),
+        ("coordinate.mtx.gz", &[]),
+        ("sparse.mat", &[]),
+    ] {
+        for (found, expected) in scores(name, more).concat().iter().zip(expected.concat()) {
+            assert!((found - expected).abs() < 1e-10, "{name}: {found} {expected}");
+        }
+    }
+}
+
+#[test]
 fn scores_and_loadings_go_to_any_format() {
     let shop = Workshop::new();
     shop.write("data.csv", clouds(30, 5, ","));

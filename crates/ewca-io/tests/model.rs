@@ -159,6 +159,20 @@ fn future_versions_are_refused_by_name() {
     assert!(error.to_string().contains("m.safetensors: is a model of the format 'ewca.model/9'"), "{error}");
 }
 
+/// A file that an early version wrote: it stays readable.
+#[test]
+fn the_first_version_is_read() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/model_v1.safetensors");
+    let file = read_model(&path).unwrap();
+    assert_eq!((file.model.n_samples(), file.model.n_features(), file.model.n_components()), (6, 4, 2));
+    assert_eq!(file.preprocessing.features, ["f1", "f2", "gène 3", "f,4"]);
+    assert!(file.preprocessing.steps.unit_variance);
+    assert_eq!(file.ids, ["s1", "s2", "s3", "s4", "s5", "s6"]);
+    assert_eq!(file.labels.unwrap(), ["red", "blue", "red", "green", "blue", "red"]);
+    assert_eq!((file.program.as_str(), file.model.epsilon), ("0.1.0", 0.5));
+    assert!(file.model.converged());
+}
+
 #[test]
 fn strangers_are_told_from_models() {
     for (bytes, part) in [
