@@ -220,7 +220,7 @@ def main():
     (HERE / "RESULTS.md").write_text("\n".join(text))
 
 
-enter_venv()
+enter_venv()  # also for scripts that import this one
 import numpy as np  # noqa: E402  (the venv's)
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ const STEPS: [Step; 6] = [
     ("formatting", &["cargo", "fmt", "--all", "--check"]),
     ("lints", &["cargo", "clippy", "--workspace", "--all-targets", "--release", "--locked", "--", "-D", "warnings"]),
     ("tests", &["cargo", "test", "--workspace", "--release", "--locked", "--quiet"]),
-    ("documentation", &["cargo", "doc", "--workspace", "--no-deps", "--locked", "--quiet"]),
+    ("documentation", &["cargo", "doc", "--workspace", "--release", "--no-deps", "--locked", "--quiet"]),
     ("licences", &["cargo", "deny", "--log-level", "error", "check", "bans", "licenses", "sources"]),
     ("the README's demo", &["cargo", "run", "--release", "--locked", "--quiet", "--", "demo", "-o", "target/demo"]),
 ];

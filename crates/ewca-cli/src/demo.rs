@@ -28,7 +28,7 @@ const COMPONENTS: usize = 5;
 const SHOWN_SAMPLES: usize = 4;
 const SHOWN_PARTNERS: usize = 3;
 /// Spreads to compare the fit with.
-const OTHER_PERPLEXITIES: [f64; 3] = [3.0, 5.0, 20.0];
+const OTHER_PERPLEXITIES: [f64; 3] = [3.0, 10.0, 20.0];
 
 /// Runs the demonstration.
 pub fn run(job: &DemoJob, console: Console) -> Result<Outcome, Failure> {

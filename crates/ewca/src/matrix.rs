@@ -14,10 +14,27 @@ use crate::parallel;
 
 /// A dense column-major matrix of `f64`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct Matrix {
     rows: usize,
     columns: usize,
     data: Vec<f64>,
+}
+
+/// A matrix as it comes from a file.
+#[derive(Deserialize)]
+struct Unchecked {
+    rows: usize,
+    columns: usize,
+    data: Vec<f64>,
+}
+
+impl TryFrom<Unchecked> for Matrix {
+    type Error = Error;
+
+    fn try_from(unchecked: Unchecked) -> Result<Self> {
+        Self::from_column_major(unchecked.rows, unchecked.columns, unchecked.data)
+    }
 }
 
 impl Matrix {

@@ -25,11 +25,31 @@ use crate::transport::Balancer;
 const SADDLE: f64 = 1e-9;
 /// The relative gradient that is good enough to measure a perplexity while epsilon still moves.
 const LOOSE: f64 = 1e-3;
-/// How near the mean perplexity must come to the wanted one: at the first subspace, at loose fits, at the end.
-const CLOSE: [f64; 3] = [0.05, 0.01, 1e-3];
 /// The marginal error of a first look.
 const FIRST_LOOK: f64 = 1e-2;
 const MAX_PLAN_PASSES: usize = 2000;
+
+/// How settled epsilon is while a perplexity is sought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum Stage {
+    /// The subspace is still the first one: a plan is all it takes to know the perplexity.
+    Calibration,
+    /// Fits are loose.
+    Approach,
+    /// Epsilon is fixed, or settled but for the last digits.
+    Final,
+}
+
+impl Stage {
+    /// How near the mean perplexity must come to the wanted one.
+    fn close(self) -> f64 {
+        match self {
+            Self::Calibration => 0.05,
+            Self::Approach => 0.01,
+            Self::Final => 1e-3,
+        }
+    }
+}
 
 /// A running fit, between two iterations: all that is needed to go on. Opaque; can be serialised with serde.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -42,8 +62,7 @@ pub struct FitState {
     epsilon: f64,
     /// None when epsilon is fixed.
     search: Option<Search>,
-    /// Whether epsilon is settled but for the last digits.
-    final_stage: bool,
+    stage: Stage,
     solver: State,
     /// Kernel passes up to here.
     passes: usize,
@@ -108,9 +127,12 @@ pub(crate) struct Run<'a> {
     params: &'a Params,
     solver: Solver,
     observer: &'a mut dyn Observer,
+    /// Since the start of the run.
     clock: Instant,
-    store_kernel: bool,
     reduction: Duration,
+    /// Since the start of the fit, of which a path has several.
+    begun: Instant,
+    store_kernel: bool,
     fingerprint: u64,
 }
 
@@ -129,8 +151,9 @@ impl<'a> Run<'a> {
             solver: params.solver.resolved(),
             observer,
             clock,
-            store_kernel: memory.store_kernel,
             reduction: clock.elapsed(),
+            begun: Instant::now(),
+            store_kernel: memory.store_kernel,
             fingerprint: fingerprint(span, params),
         }
     }
@@ -161,13 +184,14 @@ impl<'a> Run<'a> {
 
     /// The state before the first iteration, from a frame and possibly a potential and its epsilon.
     pub fn begin(&mut self, frame: Matrix, warm: Option<(Vec<f64>, f64)>) -> Result<FitState> {
+        self.begun = Instant::now();
         let n = self.span.weights.len() as f64;
         let target = match (self.params.smoothing, &warm) {
             (Smoothing::Epsilon(_), _) | (_, Some(_)) => None,
             (Smoothing::Perplexity(p), None) => Some(p),
-            (Smoothing::Default, None) => Some(DEFAULT_PERPLEXITY.min((n / 3.0).max(1.0 + 0.3 * (n - 1.0)))),
+            (Smoothing::Default, None) => Some(DEFAULT_PERPLEXITY.min(1.0 + 0.3 * (n - 1.0))),
         };
-        let mut epsilon = match (self.params.smoothing, &warm) {
+        let epsilon = match (self.params.smoothing, &warm) {
             (_, Some((_, epsilon))) => epsilon / self.square(),
             (Smoothing::Epsilon(epsilon), None) => epsilon / self.square(),
             _ => {
@@ -177,34 +201,18 @@ impl<'a> Run<'a> {
         };
         let mut objective = self.objective(epsilon);
         let mut balancer = Balancer::default();
-        let mut potential = match warm {
+        let potential = match warm {
             Some((potential, _)) => potential,
             None => self.flat_potential(),
         };
-        let mut search = target.map(Search::new);
-        if let Some(search) = &mut search {
-            // At the fixed first frame a plan is all it takes to know the perplexity.
-            loop {
-                objective.epsilon = epsilon;
-                let point = objective.evaluate(frame.clone(), potential, &mut balancer, FIRST_LOOK);
-                let perplexity = mean_perplexity(&mut objective, &point);
-                potential = point.potential;
-                match search.next(epsilon, perplexity, CLOSE[0]) {
-                    Some(next) => epsilon = next,
-                    None => break,
-                }
-            }
-            search.again();
-        }
-        objective.epsilon = epsilon;
         let point = objective.evaluate(frame, potential, &mut balancer, self.first_plan_goal());
         Ok(FitState {
             fingerprint: self.fingerprint,
             attempt: 0,
             iteration: 0,
             epsilon,
-            final_stage: search.is_none(),
-            search,
+            stage: if target.is_some() { Stage::Calibration } else { Stage::Final },
+            search: target.map(Search::new),
             solver: State { point, balancer, curvature: lbfgs::Curvature::default() },
             passes: objective.kernel.passes(),
             history: Vec::new(),
@@ -245,13 +253,16 @@ impl<'a> Run<'a> {
         if state.fingerprint != self.fingerprint {
             return Err(Error::State { what: "the data or the parameters" });
         }
+        if !state.solver.belongs_to(self.span, self.params.components) {
+            return Err(Error::State { what: "its shapes" });
+        }
         let mut objective = self.objective(state.epsilon);
         let passes_before = state.passes;
         self.attempts(&mut objective, &mut state, passes_before)?;
-        let iterations = self.clock.elapsed().saturating_sub(self.reduction);
+        let iterations = self.begun.elapsed();
         let mut model = self.model(samples, &mut objective, &mut state)?;
         model.kernel_passes = passes_before + objective.kernel.passes();
-        let finish = self.clock.elapsed().saturating_sub(self.reduction + iterations);
+        let finish = self.begun.elapsed() - iterations;
         model.timings = Timings { reduction: self.reduction, iterations, finish };
         let best = state.best.take().map(|best| (best.point.frame, best.point.potential));
         Ok((best.unwrap_or_default(), model))
@@ -273,7 +284,7 @@ impl<'a> Run<'a> {
             state.passes = passes_before + objective.kernel.passes();
             let interrupted = termination == Termination::Interrupted;
             let better = state.best.as_ref().is_none_or(|best| state.solver.point.loss < best.point.loss);
-            if better && !(interrupted && state.best.is_some() && !state.final_stage) {
+            if better && !(interrupted && state.best.is_some() && state.stage != Stage::Final) {
                 state.best = Some(Candidate {
                     point: state.solver.point.clone(),
                     termination,
@@ -290,7 +301,7 @@ impl<'a> Run<'a> {
             // The next attempt: a random subspace, at the epsilon that the first one found.
             state.attempt += 1;
             state.iteration = 0;
-            (state.search, state.final_stage) = (None, true);
+            (state.search, state.stage) = (None, Stage::Final);
             let frame =
                 random_frame(objective.span.rank(), self.params.components, self.params.seed, state.attempt as u64);
             let potential = vec![0.0; objective.span.weights.len()];
@@ -330,42 +341,33 @@ impl<'a> Run<'a> {
         state: &mut FitState,
         leading: &mut Option<(Vec<f64>, f64)>,
     ) -> Result<Option<Termination>> {
-        let goal = if state.final_stage { self.params.tolerance } else { LOOSE.max(self.params.tolerance) };
-        let largest = objective.span.variances[0];
+        *leading = None;
+        let goal = match state.stage {
+            Stage::Calibration => f64::INFINITY,
+            Stage::Approach => LOOSE.max(self.params.tolerance),
+            Stage::Final => self.params.tolerance,
+        };
         if state.solver.point.relative_gradient <= goal {
-            let plan_goal = if state.final_stage { self.plan_goal() } else { 0.1 * goal };
+            let plan_goal = match state.stage {
+                Stage::Calibration => FIRST_LOOK,
+                Stage::Approach => 0.1 * goal,
+                Stage::Final => self.plan_goal(),
+            };
             if state.solver.point.marginal_error > plan_goal {
                 state.solver.tighten(objective, plan_goal);
             }
         }
         if state.solver.point.relative_gradient <= goal {
-            if state.final_stage {
+            if state.stage == Stage::Final {
                 let found = objective.leading(&state.solver.point)?;
-                if found.shortfall > SADDLE * largest {
+                if found.shortfall > SADDLE * objective.span.variances[0] {
                     self.leave(objective, state, found);
                     return Ok(None);
                 }
                 *leading = Some((found.values, found.shortfall));
             }
-            if let Some(search) = &mut state.search {
-                let perplexity = mean_perplexity(objective, &state.solver.point);
-                match search.next(state.epsilon, perplexity, CLOSE[if state.final_stage { 2 } else { 1 }]) {
-                    Some(epsilon) => {
-                        state.epsilon = epsilon;
-                        objective.epsilon = epsilon;
-                        let potential = state.solver.point.potential.clone();
-                        let frame = state.solver.point.frame.clone();
-                        let goal = self.first_plan_goal();
-                        state.solver.point = objective.evaluate(frame, potential, &mut state.solver.balancer, goal);
-                        return Ok(None);
-                    }
-                    None if !state.final_stage => {
-                        state.final_stage = true;
-                        search.again();
-                        return Ok(None);
-                    }
-                    None => {}
-                }
+            if self.epsilon_moved(objective, state) {
+                return Ok(None);
             }
             return Ok(Some(Termination::Converged));
         }
@@ -387,6 +389,29 @@ impl<'a> Run<'a> {
             }
         }
         Ok(None)
+    }
+
+    /// One step of the search for a perplexity, where there is one: whether anything is left to do.
+    fn epsilon_moved(&self, objective: &mut Objective<'_>, state: &mut FitState) -> bool {
+        let Some(search) = &mut state.search else { return false };
+        let perplexity = mean_perplexity(objective, &state.solver.point);
+        match (search.next(state.epsilon, perplexity, state.stage.close()), state.stage) {
+            (Some(epsilon), _) => {
+                state.epsilon = epsilon;
+                objective.epsilon = epsilon;
+                let Point { frame, scores, potential, .. } = state.solver.point.clone();
+                let goal = self.first_plan_goal();
+                state.solver.point =
+                    objective.evaluate_scores(frame, scores, potential, &mut state.solver.balancer, goal);
+                true
+            }
+            (None, Stage::Calibration | Stage::Approach) => {
+                state.stage = if state.stage == Stage::Calibration { Stage::Approach } else { Stage::Final };
+                search.again();
+                true
+            }
+            (None, Stage::Final) => false,
+        }
     }
 
     /// Leaves a saddle, or a place where no step helps, by a step of Algorithm 1.

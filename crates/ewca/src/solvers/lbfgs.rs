@@ -90,8 +90,7 @@ pub(crate) fn step(objective: &mut Objective<'_>, state: &mut State, plan_floor:
         let enough =
             decrease <= DECREASE * length * slope || (decrease.abs() <= noise && new_slope.abs() <= 0.9 * slope.abs());
         if !enough {
-            if let Some(best) = accepted {
-                accepted = Some(best);
+            if accepted.is_some() {
                 break;
             }
             let quadratic = -0.5 * slope * length * length / (decrease - slope * length);
@@ -118,6 +117,13 @@ pub(crate) fn step(objective: &mut Objective<'_>, state: &mut State, plan_floor:
 }
 
 impl Curvature {
+    /// Whether the shapes are those of steps in a span of the given rank: a state may come from a file.
+    pub fn belongs_to(&self, rank: usize, components: usize) -> bool {
+        let matches = |matrix: &Matrix| (matrix.rows(), matrix.columns()) == (rank, components);
+        let known = if self.age == 0 { 0 } else { rank };
+        self.pairs.iter().all(|pair| matches(&pair.step) && matches(&pair.change)) && self.diagonal.len() == known
+    }
+
     /// -H G by the two-loop recursion, tangent at `point`.
     fn direction(&self, point: &Point) -> Result<Matrix> {
         let preconditioner = self.preconditioner(point)?;

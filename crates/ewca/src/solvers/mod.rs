@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 pub use mm::{EigenvalueBound, MmParams};
 pub(crate) use objective::{Leading, Objective, Point};
 
+use crate::samples::Span;
 use crate::transport::Balancer;
 
 /// Which algorithm moves the subspace.
@@ -62,6 +63,11 @@ pub(crate) struct State {
 }
 
 impl State {
+    /// Whether the shapes are those of a state in `span`: a state may come from a file.
+    pub fn belongs_to(&self, span: &Span, components: usize) -> bool {
+        self.point.belongs_to(span, components) && self.curvature.belongs_to(span.rank(), components)
+    }
+
     /// Solves the plan anew, more accurately, at the same frame.
     pub fn tighten(&mut self, objective: &mut Objective<'_>, plan_tolerance: f64) {
         let Point { frame, scores, potential, .. } = self.point.clone();

@@ -157,6 +157,16 @@ impl Objective<'_> {
 }
 
 impl Point {
+    /// Whether the shapes are those of a point in `span`: a point may come from a file.
+    pub fn belongs_to(&self, span: &Span, components: usize) -> bool {
+        let (n, r) = (span.weights.len(), span.rank());
+        let shape = |matrix: &Matrix| (matrix.rows(), matrix.columns());
+        shape(&self.scores) == (n, components)
+            && [&self.frame, &self.image, &self.gradient].iter().all(|m| shape(m) == (r, components))
+            && shape(&self.compression) == (components, components)
+            && [&self.potential, &self.masses].iter().all(|v| v.len() == n)
+    }
+
     /// What of `direction` is tangent at this point: (I - V V') direction.
     pub fn tangent(&self, direction: &Matrix) -> Matrix {
         let mut out = direction.clone();

@@ -1,0 +1,56 @@
+//! Nearest neighbours of all samples, sorted once, asked often.
+
+use ewca::Matrix;
+
+/// For each sample all others, nearest first; ties in order of number.
+#[derive(Debug, Clone)]
+pub struct Neighbours {
+    order: Vec<Vec<u32>>,
+}
+
+impl Neighbours {
+    /// By Euclidean distance between the rows of `points`.
+    pub fn new(points: &Matrix) -> Self {
+        let n = points.rows();
+        let rows: Vec<Vec<f64>> = (0..n).map(|i| points.row(i)).collect();
+        let order = (0..n)
+            .map(|i| {
+                let distance = |j: usize| rows[i].iter().zip(&rows[j]).map(|(x, y)| (x - y) * (x - y)).sum::<f64>();
+                let mut others: Vec<(f64, u32)> = (0..n).filter(|&j| j != i).map(|j| (distance(j), j as u32)).collect();
+                others.sort_unstable_by(|x, y| x.0.total_cmp(&y.0).then(x.1.cmp(&y.1)));
+                others.into_iter().map(|(_, j)| j).collect()
+            })
+            .collect();
+        Self { order }
+    }
+
+    /// How many of `test` have a nearest neighbour among `train` of another class.
+    pub fn errors(&self, train: &[usize], test: &[usize], classes: &[usize]) -> usize {
+        let mut known = vec![false; self.order.len()];
+        train.iter().for_each(|&i| known[i] = true);
+        test.iter()
+            .filter(|&&i| {
+                let nearest = self.order[i].iter().map(|&j| j as usize).find(|&j| known[j]);
+                nearest.is_none_or(|j| classes[j] != classes[i])
+            })
+            .count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_of_the_train_half_decides() {
+        // On a line: 0 1 2 10 11; classes 0 0 1 1 1.
+        let points = Matrix::from_row_major(5, 1, &[0.0, 1.0, 2.0, 10.0, 11.0]).unwrap();
+        let neighbours = Neighbours::new(&points);
+        let classes = [0, 0, 1, 1, 1];
+        assert_eq!(neighbours.errors(&[0, 3], &[1, 2, 4], &classes), 1); // 2 is nearest to 0
+        assert_eq!(neighbours.errors(&[1, 2], &[0, 3, 4], &classes), 0);
+        assert_eq!(neighbours.errors(&[4], &[0, 1, 2, 3], &classes), 2);
+        // 1 is as far from 0 as from 2: the smaller number wins.
+        assert_eq!(neighbours.errors(&[0, 2], &[1], &classes), 0);
+    }
+}
