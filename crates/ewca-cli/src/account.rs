@@ -52,6 +52,8 @@ pub struct FitAccount<'a> {
     pub times: Times,
     /// Where the results are.
     pub folder: &'a Path,
+    /// The memory that the table and the fit were expected to take, in bytes.
+    pub expected_memory: usize,
     /// The files elsewhere.
     pub written: &'a [Written],
 }
@@ -190,7 +192,8 @@ impl FitAccount<'_> {
         );
         line(&mut text, "", &format!("iterations {}, finish {}", time(timings.iterations), time(timings.finish)));
         if let Some(peak) = peak_memory() {
-            line(&mut text, "memory", &format!("{} at most", bytes(peak)));
+            let expected = bytes(self.expected_memory);
+            line(&mut text, "memory", &format!("{} at most ({expected} expected)", bytes(peak)));
         }
         text
     }

@@ -31,6 +31,7 @@ pub fn run(job: &FitJob, console: Console) -> Result<Outcome, Failure> {
     let refused = |source| Failure::Fit { file: name.clone(), source };
     let samples = data.samples().map_err(refused)?;
     let params = within_memory(&job.params, job.limits, &data, &name)?.check().map_err(refused)?;
+    let fit_memory = params.memory_needed(data.rows(), data.columns()).map_err(refused)?;
     let training_checksum = data.table.checksum();
     let state = job.resume.as_deref().map(|file| checkpoint::read(file, training_checksum)).transpose()?;
     let folder = ResultsFolder::make(&job.output)?;
@@ -72,7 +73,14 @@ pub fn run(job: &FitJob, console: Console) -> Result<Outcome, Failure> {
     folder.write(&data, &file, &summary)?;
     let written = job.exports.write(&job.table.input, &data, model, job.limits.max_memory)?;
 
-    let account = FitAccount { model, wanted: &job.wanted, times, folder: folder.path(), written: &written };
+    let account = FitAccount {
+        model,
+        wanted: &job.wanted,
+        times,
+        folder: folder.path(),
+        expected_memory: data.bytes().saturating_add(fit_memory),
+        written: &written,
+    };
     if console.talks() {
         console.say(&account.text(console.verbosity));
     } else {

@@ -23,7 +23,7 @@ fn a_bare_fit_works_and_says_what_it_did() {
     let shop = Workshop::new();
     shop.write("data.csv", numbers(60, 7));
     let run = shop.run(&["fit", "data.csv"]).succeeded();
-    for part in ["Read data.csv: 60 samples x 7 features\n", "Converged:", "epsilon", "10.0", "total", "ewca-out"] {
+    for part in ["Read data.csv: 60 samples x 7 features\n", "Converged:", "epsilon", "5.0", "total", "ewca-out"] {
         assert!(run.out.contains(part), "no '{part}' in:\n{}", run.out);
     }
     assert!(run.out.lines().all(|line| line.chars().count() <= 80), "{}", run.out);

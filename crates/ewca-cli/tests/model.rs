@@ -131,7 +131,7 @@ fn neighbours_are_of_the_same_kind() {
 
 #[test]
 fn inspect_tells_tables_and_models() {
-    let shop = fitted(&["--log1p"].map(|_| "--scale=unit-variance"));
+    let shop = fitted(&["--scale", "unit-variance"]);
     let run = shop.run(&["inspect", "data.csv"]).succeeded();
     for part in [
         "a text table",

@@ -439,7 +439,7 @@ struct InspectArgs {
 /// try the result on. Fits five components, compares them with PCA, and writes the same files as `ewca fit`.
 ///
 /// Epsilon says how far each sample's mass spreads over its neighbours; perplexity says the same as a number of neighbours. The
-/// demonstration uses the default perplexity, 10.
+/// demonstration uses the default perplexity, 5.
 #[derive(Debug, Args)]
 #[command(after_help = examples::DEMO)]
 struct DemoArgs {
