@@ -125,7 +125,8 @@ fn about_table(path: &Path, found: &Inspection, suggestion: &str) -> String {
         let shape: Vec<String> = array.shape.iter().map(usize::to_string).collect();
         let parts = [array.name.clone(), shape.join(" x "), array.element.clone()];
         let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        let _ = writeln!(text, "  {:<18}{}", "array", parts.join(", "));
+        let kind = if found.format == Format::H5ad { "matrix" } else { "array" };
+        let _ = writeln!(text, "  {kind:<18}{}", parts.join(", "));
     }
     let mut line = |name: &str, value: String| {
         let _ = writeln!(text, "  {name:<18}{value}");
@@ -151,7 +152,7 @@ fn about_table(path: &Path, found: &Inspection, suggestion: &str) -> String {
         }
     }
     if let Some(problem) = &found.problem {
-        let _ = writeln!(text, "{}", wrapped(&format!("  Cannot be read as it is: {problem}."), 2));
+        let _ = writeln!(text, "\n{}", wrapped(&format!("Cannot be read as it is: {problem}."), 2));
     }
     let _ = write!(text, "\nGo on with:\n  {suggestion}\n");
     text
@@ -210,12 +211,10 @@ fn table_record(path: &Path, found: &Inspection, suggestion: &str) -> serde_json
 /// The command to go on with: guesses, by the names of the columns, where the file leaves a choice.
 fn suggestion(path: &Path, job: &TableJob, found: &Inspection) -> String {
     let mut words = vec!["ewca fit".to_string(), word(&path.display().to_string())];
-    if found.table.is_none()
-        && let Some(array) = found.arrays.iter().find(|array| array.shape.len() == 2)
-    {
-        words.push(format!("--array {}", word(&array.name)));
-    } else if let Some(array) = &job.read.array {
-        words.push(format!("--array {}", word(array)));
+    match (&found.table, &job.read.array) {
+        (Some(_), Some(array)) => words.push(format!("--array {}", word(array))),
+        (None, _) => words.extend(largest_matrix(found).map(|name| format!("--array {}", word(name)))),
+        _ => {}
     }
     words.extend(roles(found));
     if let Some(table) = &found.table {
@@ -227,6 +226,21 @@ fn suggestion(path: &Path, job: &TableJob, found: &Inspection) -> String {
         }
     }
     words.join(" ")
+}
+
+/// The name of the largest array that could be a table; the first of equals.
+fn largest_matrix(found: &Inspection) -> Option<&str> {
+    const NO_NUMBERS: [&str; 4] = ["text", "char", "cell", "other"];
+    let mut best: Option<(usize, &str)> = None;
+    for array in found.arrays.iter().filter(|array| !NO_NUMBERS.contains(&array.element.as_str())) {
+        if let [rows, columns] = array.shape[..]
+            && rows > 1
+            && best.is_none_or(|(cells, _)| rows.saturating_mul(columns) > cells)
+        {
+            best = Some((rows.saturating_mul(columns), &array.name));
+        }
+    }
+    best.map(|(_, name)| name)
 }
 
 /// What each column of text is good for.

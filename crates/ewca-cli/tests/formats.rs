@@ -106,6 +106,18 @@ fn the_same_data_in_every_format_give_the_same_scores() {
 }
 
 #[test]
+fn what_inspect_suggests_can_be_fitted() {
+    let shop = Workshop::new();
+    for name in
+        ["table.csv", "several.mat", "several.npz", "csr.h5ad", "tenx3", "holes.parquet", "c.npy", "coordinate.mtx"]
+    {
+        let run = shop.run(&["inspect", &golden(name)]).succeeded();
+        let suggestion = run.out.lines().last().unwrap().trim().strip_prefix("ewca ").unwrap();
+        shop.run(&suggestion.split(' ').chain(["-k", "1", "-q"]).collect::<Vec<_>>()).succeeded();
+    }
+}
+
+#[test]
 fn scores_and_loadings_go_to_any_format() {
     let shop = Workshop::new();
     shop.write("data.csv", clouds(30, 5, ","));
