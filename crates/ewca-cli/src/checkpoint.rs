@@ -6,12 +6,13 @@
 //!
 //! A state is replaced whole, so a program that is killed at any moment leaves the last one or the one before.
 
-use std::io::Write;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use ewca::{FitState, Progress};
-use ewca_io::{Checksum, write_atomically};
+use ewca_io::Checksum;
 use serde::{Deserialize, Serialize};
 
 use crate::args::CheckpointJob;
@@ -64,12 +65,27 @@ impl Keeper {
             problem: format!("cannot be written: {error}"),
         };
         let body = postcard::to_stdvec(&content).map_err(unfit)?;
-        Ok(write_atomically(&self.file, |out| {
-            out.write_all(MAGIC)?;
-            out.write_all(&Checksum::of(&body).to_le_bytes())?;
-            out.write_all(&body)
-        })?)
+        let bytes = [MAGIC, &Checksum::of(&body).to_le_bytes(), &body].concat();
+        replace(&self.file, &bytes)
+            .map_err(|source| ewca_io::Error::Write { file: self.file.display().to_string(), source }.into())
     }
+}
+
+/// Puts bytes in the place of a file, whole or not at all. What is not finished has a fixed name, so that a program that is
+/// killed while it writes leaves no more than one such file, and the next state takes it over.
+fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    if fs::metadata(file).is_ok_and(|existing| !existing.is_file()) {
+        return fs::write(file, bytes);
+    }
+    let mut unfinished = file.as_os_str().to_os_string();
+    unfinished.push(".part");
+    let write = || {
+        let mut out = File::create(&unfinished)?;
+        out.write_all(bytes)?;
+        out.sync_all()?;
+        fs::rename(&unfinished, file)
+    };
+    write().inspect_err(|_| drop(fs::remove_file(&unfinished)))
 }
 
 #[derive(Serialize)]

@@ -182,6 +182,9 @@ fn collapse(models: &[Model]) -> Option<(Option<f64>, f64)> {
 fn not_converged(models: &[Model]) -> Option<String> {
     let ended = |termination| models.iter().filter(|model| model.termination == termination).count();
     let (limit, stalled) = (ended(Termination::MaxIterations), ended(Termination::Stalled));
+    if ended(Termination::Interrupted) > 0 {
+        return Some(format!("interrupted after {}", count(models.len(), "fit")));
+    }
     let advice = match (limit, stalled) {
         (0, 0) => return None,
         (_, 0) => "raise --max-iterations",

@@ -74,6 +74,7 @@ fn killed(times: usize, seed: u64) {
         assert!(!exists(&shop.path("parts/summary.json")) || exists(&shop.path("parts/model.safetensors")));
     }
     assert!(resumed >= times / 2, "only {resumed} of {kills} found a state");
+    assert_eq!(shop.list("."), ["data.csv", "parts", "state", "whole"], "nothing unfinished is left");
     assert_eq!(results(&shop, "parts"), results(&shop, "whole"));
     assert_eq!(numbers_of(&shop, "parts"), numbers_of(&shop, "whole"));
 }
