@@ -193,7 +193,7 @@ impl FitAccount<'_> {
         line(&mut text, "", &format!("iterations {}, finish {}", time(timings.iterations), time(timings.finish)));
         if let Some(peak) = peak_memory() {
             let expected = bytes(self.expected_memory);
-            line(&mut text, "memory", &format!("{} at most ({expected} expected)", bytes(peak)));
+            line(&mut text, "memory", &format!("{} at most; table and fit were to take {expected}", bytes(peak)));
         }
         text
     }
