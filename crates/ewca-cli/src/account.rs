@@ -5,12 +5,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use ewca::{Model, Termination};
+use ewca_io::Values;
 
-use crate::args::{Verbosity, Wanted};
+use crate::args::Wanted;
+use crate::exports::Written;
 use crate::input::Dataset;
 use crate::results::component_name;
 use crate::summary::Times;
-use crate::terminal;
+use crate::terminal::{self, Verbosity};
 use crate::text::{accuracy, bytes, count, number, percent, time, wrapped};
 
 /// Components that get a line of their own; the rest share one.
@@ -18,7 +20,7 @@ const SHOWN_COMPONENTS: usize = 12;
 
 /// The first line, said before the fit begins.
 pub fn what_was_read(file: &str, data: &Dataset) -> String {
-    let classes = match &data.labels {
+    let classes = match &data.table.labels {
         Some(labels) => {
             let mut distinct: Vec<&String> = labels.iter().collect();
             distinct.sort();
@@ -28,8 +30,15 @@ pub fn what_was_read(file: &str, data: &Dataset) -> String {
         }
         None => String::new(),
     };
-    let shape = format!("{} x {}", count(data.values.rows, "sample"), count(data.values.columns, "feature"));
-    format!("Read {file}: {shape}{classes}\n")
+    let shape = format!("{} x {}", count(data.rows(), "sample"), count(data.columns(), "feature"));
+    let stored = match &data.table.values {
+        Values::Dense(_) => String::new(),
+        Values::Sparse(sparse) => {
+            let cells = sparse.rows() as f64 * sparse.columns as f64;
+            format!(", sparse ({} stored)", percent(sparse.values.len() as f64 / cells))
+        }
+    };
+    format!("Read {file}: {shape}{stored}{classes}\n")
 }
 
 /// What there is to say about a fit.
@@ -43,6 +52,10 @@ pub struct FitAccount<'a> {
     pub times: Times,
     /// Where the results are.
     pub folder: &'a Path,
+    /// The memory that the table and the fit were expected to take, in bytes.
+    pub expected_memory: usize,
+    /// The files elsewhere.
+    pub written: &'a [Written],
 }
 
 impl FitAccount<'_> {
@@ -179,20 +192,25 @@ impl FitAccount<'_> {
         );
         line(&mut text, "", &format!("iterations {}, finish {}", time(timings.iterations), time(timings.finish)));
         if let Some(peak) = peak_memory() {
-            line(&mut text, "memory", &format!("{} at most", bytes(peak)));
+            let expected = bytes(self.expected_memory);
+            line(&mut text, "memory", &format!("{} at most; table and fit were to take {expected}", bytes(peak)));
         }
         text
     }
 
     fn files(&self) -> String {
         let (model, k) = (self.model, count(self.model.n_components(), "component"));
-        format!(
-            "Written to {}:\n  scores.csv      {} x {k}\n  loadings.csv    {} x {k}\n  summary.json    parameters, \
-             certificate, timings\n",
+        let mut text = format!(
+            "Written to {}:\n  scores.csv         {} x {k}\n  loadings.csv       {} x {k}\n  model.safetensors  for \
+             transform, reconstruct and neighbours\n  summary.json       parameters, certificate, timings\n",
             self.folder.display(),
             count(model.n_samples(), "sample"),
             count(model.n_features(), "feature"),
-        )
+        );
+        for Written { file, what } in self.written {
+            let _ = writeln!(text, "{}", wrapped(&format!("Written to {}: {what}", file.display()), 2));
+        }
+        text
     }
 }
 

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::time::Instant;
 
 use ewca::{Ewca, Matrix, Model, Params, Samples};
-use ewca_io::{ReadOptions, read_table_from};
+use ewca_io::{ModelFile, Preprocessing, ReadOptions, read_table_from};
 
 use crate::account::{explained_variance, how_it_ended};
 use crate::args::{DemoJob, Wanted};
@@ -17,7 +17,7 @@ use crate::outcome::Outcome;
 use crate::plot::{self, Plot};
 use crate::results::{ResultsFolder, component_name};
 use crate::summary::{Source, Summary, Times};
-use crate::terminal;
+use crate::terminal::Console;
 use crate::text::{number, percent, time};
 
 /// 83 tumour samples x 2308 gene expressions: see data/khan2001.md.
@@ -31,14 +31,14 @@ const SHOWN_PARTNERS: usize = 3;
 const OTHER_PERPLEXITIES: [f64; 3] = [3.0, 10.0, 20.0];
 
 /// Runs the demonstration.
-pub fn run(job: &DemoJob) -> Result<Outcome, Failure> {
+pub fn run(job: &DemoJob, console: Console) -> Result<Outcome, Failure> {
     let clock = Instant::now();
     let train = read("train")?;
     let test = read("test")?;
     let read = clock.elapsed();
 
     let folder = ResultsFolder::make(&job.output)?;
-    let samples = Samples::new(&train.values.data, train.values.rows, train.values.columns).map_err(refused)?;
+    let samples = train.samples().map_err(refused)?;
     let wanted = Wanted::default();
     let params = Ewca::params(COMPONENTS)
         .tolerance(wanted.tolerance)
@@ -51,17 +51,30 @@ pub fn run(job: &DemoJob) -> Result<Outcome, Failure> {
     let spreads = spreads(&params, &samples, &model)?;
 
     let times = Times { read, fit, total: clock.elapsed() };
-    let source = Source { input: FILE, label: Some("class"), id: Some("sample") };
-    folder.write(&train, &model, &Summary::new(source, &wanted, &model, times))?;
+    let steps = &train.preprocessing.steps;
+    let source = Source { input: FILE, label: Some("class"), id: Some("sample"), preprocessing: steps };
+    let file = ModelFile {
+        model,
+        preprocessing: train.preprocessing.clone(),
+        ids: train.ids.clone(),
+        labels: train.table.labels.clone(),
+        params,
+        program: env!("CARGO_PKG_VERSION").into(),
+        training_checksum: train.table.checksum(),
+    };
+    let model = &file.model;
+    let summary = Summary::new(source, &wanted, model, times);
+    folder.write(&train, &file, &summary)?;
     folder.write_file(FILE, |file| file.write_all(DATA))?;
 
     let mut text = introduction(&train, &test);
-    text.push_str(&the_fit(&model, times));
-    text.push_str(&scatter(&model, &train, &test)?);
-    text.push_str(&partners(&model, &train));
+    text.push_str(&the_fit(model, times));
+    text.push_str(&scatter(model, &train, &test)?);
+    text.push_str(&partners(model, &train));
     text.push_str(&against_pca(&spreads, &train, &test)?);
     text.push_str(&what_next(&folder));
-    terminal::say(&text);
+    console.say(&text);
+    console.report(&summary);
     Ok(model.termination.into())
 }
 
@@ -77,7 +90,8 @@ fn read(split: &str) -> Result<Dataset, Failure> {
         filter: Some(("split".into(), split.into())),
         ..ReadOptions::default()
     };
-    Ok(Dataset::from(read_table_from(DATA, FILE, &options)?))
+    let table = read_table_from(DATA, FILE, &options)?;
+    Ok(Dataset::to_fit(table, &Preprocessing::default(), FILE)?)
 }
 
 /// PCA, `model`, and a few more, each with the name of its row in the table, from the narrowest spread to the widest.
@@ -93,16 +107,14 @@ fn spreads(params: &Params, samples: &Samples<'_>, model: &Model) -> Result<Vec<
     Ok(models)
 }
 
-fn labels(data: &Dataset) -> &[String] {
-    data.labels.as_deref().unwrap_or_default()
-}
-
 fn introduction(train: &Dataset, test: &Dataset) -> String {
     format!(
         "khan2001: {} tumour samples of four kinds x {} gene expressions\n\
          (Burkitt lymphoma BL, Ewing sarcoma EWS, neuroblastoma NB,\n\
          rhabdomyosarcoma RMS), and {} further samples to try the result on.\n",
-        train.values.rows, train.values.columns, test.values.rows
+        train.rows(),
+        train.columns(),
+        test.rows()
     )
 }
 
@@ -132,14 +144,14 @@ fn against_pca(spreads: &[(String, Model)], train: &Dataset, test: &Dataset) -> 
         "right classes",
         "samples",
         "explained",
-        format!("among the {}", train.values.rows),
-        format!("of the {} new", test.values.rows)
+        format!("among the {}", train.rows()),
+        format!("of the {} new", test.rows())
     );
     for (name, model) in spreads {
         let variance = percent(model.explained_variance_ratio.iter().sum());
-        let wrong = nearest::leave_one_out_errors(&model.scores, labels(train));
-        let found = nearest::classes(&new_scores(model, test)?, &model.scores, labels(train));
-        let right = found.iter().zip(labels(test)).filter(|(found, label)| *found == label).count();
+        let wrong = nearest::leave_one_out_errors(&model.scores, train.labels());
+        let found = nearest::classes(&new_scores(model, test)?, &model.scores, train.labels());
+        let right = found.iter().zip(test.labels()).filter(|(found, label)| *found == label).count();
         let _ = writeln!(text, "  {name:<16}{variance:>10}{wrong:>20}{right:>20}");
     }
     text.push_str(
@@ -150,20 +162,20 @@ fn against_pca(spreads: &[(String, Model)], train: &Dataset, test: &Dataset) -> 
 }
 
 fn new_scores(model: &Model, test: &Dataset) -> Result<Matrix, Failure> {
-    model.transform(&test.values.data, test.values.rows).map_err(refused)
+    test.scores(model).map_err(refused)
 }
 
 /// The first two scores: capitals are the samples of the fit, small letters the new ones.
 fn scatter(model: &Model, train: &Dataset, test: &Dataset) -> Result<String, Failure> {
     let (scores, new_scores) = (&model.scores, new_scores(model, test)?);
-    let classes: BTreeSet<&str> = labels(train).iter().map(String::as_str).collect();
+    let classes: BTreeSet<&str> = train.labels().iter().map(String::as_str).collect();
     let letters = plot::letters(&classes);
     let letter = |label: &str| letters.iter().find(|(class, _)| *class == label).map_or('?', |(_, letter)| *letter);
     let mut plot = Plot::default();
-    for (i, label) in labels(train).iter().enumerate() {
+    for (i, label) in train.labels().iter().enumerate() {
         plot.add(scores.get(i, 0), scores.get(i, 1), letter(label));
     }
-    for (i, label) in labels(test).iter().enumerate() {
+    for (i, label) in test.labels().iter().enumerate() {
         plot.add(new_scores.get(i, 0), new_scores.get(i, 1), letter(label).to_ascii_lowercase());
     }
     let legend: Vec<String> = letters.iter().map(|(class, letter)| format!("{letter} {class}")).collect();
@@ -176,7 +188,7 @@ fn scatter(model: &Model, train: &Dataset, test: &Dataset) -> Result<String, Fai
 
 /// To whom the plan sends the mass of the first sample of each class.
 fn partners(model: &Model, train: &Dataset) -> String {
-    let (plan, labels) = (model.plan(), labels(train));
+    let (plan, labels) = (model.plan(), train.labels());
     let mut text = String::from("\nThe plan tells who is close to whom. Strongest partners, with their share:\n\n");
     let mut shown: Vec<&str> = Vec::new();
     for (sample, label) in labels.iter().enumerate() {
@@ -206,7 +218,7 @@ fn partners(model: &Model, train: &Dataset) -> String {
 fn what_next(folder: &ResultsFolder) -> String {
     let folder = folder.path().display();
     format!(
-        "\nWritten to {folder}: scores.csv, loadings.csv, summary.json, and the data.\nThe same by hand:\n\n  ewca fit \
+        "\nWritten to {folder}: scores.csv, loadings.csv,\nmodel.safetensors, summary.json, and the data.\nThe same by hand:\n\n  ewca fit \
          {folder}/{FILE} \\\n    --where split=train --label class --id sample -k {COMPONENTS}\n"
     )
 }

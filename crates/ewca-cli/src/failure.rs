@@ -37,6 +37,28 @@ pub enum Failure {
         /// What the system said.
         source: io::Error,
     },
+    /// Standard output takes no more.
+    #[error("standard output: cannot be written: {}; name a file with -o", folder_reason(source))]
+    Print {
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A checkpoint that does not serve.
+    #[error("{}: {problem}", file.display())]
+    Checkpoint {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it, and what to do.
+        problem: String,
+    },
+    /// Something that the program cannot do with this file.
+    #[error("{file}: {problem}")]
+    Unfit {
+        /// The file.
+        file: String,
+        /// Why, and what to do.
+        problem: String,
+    },
     /// The threads could not be started.
     #[error("--threads {count}: the threads could not be started ({reason}); ask for fewer")]
     Threads {
@@ -47,20 +69,13 @@ pub enum Failure {
     },
 }
 
-/// The reader's own messages name options of readers that this program does not have yet; those are said anew here.
+/// The reader's own messages, where they name an option that is called otherwise here.
 fn file_message(error: &ewca_io::Error) -> String {
     match error {
-        ewca_io::Error::Folder { file } => format!("{file}: is a folder; name a file in it"),
-        ewca_io::Error::Malformed { file, format, problem } => {
-            format!("{file}: is not a valid {format} file: {problem}; write or download it again")
-        }
         ewca_io::Error::TooLarge { file, limit } => format!(
             "{file}: holds more than {} once decompressed; raise --max-memory if that is expected",
             bytes(usize::try_from(*limit).unwrap_or(usize::MAX))
         ),
-        ewca_io::Error::Unsupported { file, what, advice } => {
-            format!("{file}: {what}; {}", advice.replace(", or name its format with --format", ""))
-        }
         other => other.to_string(),
     }
 }
@@ -92,6 +107,10 @@ fn fit_message(file: &str, error: &ewca::Error) -> String {
             bytes(*needed),
             bytes(*budget)
         ),
+        State { .. } => {
+            "--resume: the checkpoint belongs to a fit with other data or options; resume it with the same command"
+                .into()
+        }
         other => format!("{file}: {other}"),
     }
 }

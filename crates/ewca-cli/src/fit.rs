@@ -1,63 +1,108 @@
 //! `ewca fit`: read, fit, write, and say what was done.
 
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use ewca::{Params, Samples};
+use ewca::Params;
+use ewca_io::ModelFile;
+use serde::Serialize;
 
 use crate::account::{self, FitAccount};
-use crate::args::{FitJob, Verbosity};
+use crate::args::{FitJob, Limits};
+use crate::checkpoint::{self, Keeper};
 use crate::failure::Failure;
 use crate::input::Dataset;
 use crate::interrupt;
 use crate::outcome::Outcome;
-use crate::progress::{self, Watcher};
+use crate::progress::{Watcher, Work};
 use crate::results::ResultsFolder;
 use crate::summary::{Source, Summary, Times};
-use crate::terminal;
+use crate::terminal::Console;
 
 /// Runs the job.
-pub fn run(job: &FitJob) -> Result<Outcome, Failure> {
+pub fn run(job: &FitJob, console: Console) -> Result<Outcome, Failure> {
     let clock = Instant::now();
-    let quiet = job.verbosity == Verbosity::Quiet;
-    start_threads(job.threads)?;
+    let name = job.table.input.name();
+    start_threads(job.limits.threads)?;
 
-    let data = read(job, quiet)?;
+    let data = Dataset::to_fit(job.table.read(console)?, &job.preprocessing, &name)?;
     let read = clock.elapsed();
 
-    let refused = |source| Failure::Fit { file: job.input.name(), source };
-    let samples = Samples::new(&data.values.data, data.values.rows, data.values.columns).map_err(refused)?;
-    let params = within_memory(job, &data)?.check().map_err(refused)?;
+    let refused = |source| Failure::Fit { file: name.clone(), source };
+    let samples = data.samples().map_err(refused)?;
+    let params = within_memory(&job.params, job.limits, &data, &name)?.check().map_err(refused)?;
+    let fit_memory = params.memory_needed(data.rows(), data.columns()).map_err(refused)?;
+    let training_checksum = data.table.checksum();
+    let state = job.resume.as_deref().map(|file| checkpoint::read(file, training_checksum)).transpose()?;
     let folder = ResultsFolder::make(&job.output)?;
+    job.exports.rehearse()?;
+    let keeper = job.checkpoint.as_ref().map(|job| Keeper::new(job, training_checksum, console)).transpose()?;
 
     // From here on an interrupted run writes its best result.
-    let mut watcher = Watcher::new(job.wanted.restarts.saturating_add(1), quiet);
+    let mut watcher = Watcher::new(Work::Attempts(job.wanted.restarts.saturating_add(1)), console).keeping(keeper);
     interrupt::keep_results(watcher.stop_notice());
-    if !quiet {
-        terminal::say(&account::what_was_read(&job.input.name(), &data));
-    }
+    console.say(&account::what_was_read(&name, &data));
     watcher.start();
     let fit_clock = Instant::now();
-    let model = params.fit_observed(&samples, &mut watcher);
+    let model = match state {
+        Some(state) => params.resume(&samples, state, &mut watcher),
+        None => params.fit_observed(&samples, &mut watcher),
+    };
     let fit = fit_clock.elapsed();
     watcher.finish();
-    let model = model.map_err(refused)?;
 
+    let file = ModelFile {
+        model: model.map_err(refused)?,
+        preprocessing: data.preprocessing.clone(),
+        ids: data.ids.clone(),
+        labels: data.table.labels.clone(),
+        params: job.params.clone(),
+        program: env!("CARGO_PKG_VERSION").into(),
+        training_checksum,
+    };
+    let model = &file.model;
     let times = Times { read, fit, total: clock.elapsed() };
-    let input = job.input.short_name();
-    let source = Source { input: &input, label: job.read.label.as_deref(), id: job.read.id.as_deref() };
-    folder.write(&data, &model, &Summary::new(source, &job.wanted, &model, times))?;
+    let input = job.table.input.short_name();
+    let source = Source {
+        input: &input,
+        label: job.table.read.label.as_deref(),
+        id: job.table.read.id.as_deref(),
+        preprocessing: &job.preprocessing,
+    };
+    let summary = Summary::new(source, &job.wanted, model, times);
+    folder.write(&data, &file, &summary)?;
+    let written = job.exports.write(&job.table.input, &data, model, job.limits.max_memory)?;
 
-    let account = FitAccount { model: &model, wanted: &job.wanted, times, folder: folder.path() };
-    if quiet {
-        account.warnings().iter().for_each(|warning| terminal::complain(&format!("warning: {warning}")));
+    let account = FitAccount {
+        model,
+        wanted: &job.wanted,
+        times,
+        folder: folder.path(),
+        expected_memory: data.bytes().saturating_add(fit_memory),
+        written: &written,
+    };
+    if console.talks() {
+        console.say(&account.text(console.verbosity));
     } else {
-        terminal::say(&account.text(job.verbosity));
+        account.warnings().iter().for_each(|warning| console.warn(warning));
+        let files = written.iter().map(|written| &written.file).collect();
+        console.report(&MachineAccount { event: "fit", folder: folder.path(), files, summary: &summary });
     }
     Ok(model.termination.into())
 }
 
+/// The account for programs: the summary, and where the results are.
+#[derive(Serialize)]
+struct MachineAccount<'a> {
+    event: &'static str,
+    folder: &'a Path,
+    files: Vec<&'a PathBuf>,
+    #[serde(flatten)]
+    summary: &'a Summary<'a>,
+}
+
 /// The number of threads is the whole program's: reading uses them too.
-fn start_threads(threads: Option<usize>) -> Result<(), Failure> {
+pub fn start_threads(threads: Option<usize>) -> Result<(), Failure> {
     let Some(count) = threads else { return Ok(()) };
     rayon::ThreadPoolBuilder::new()
         .num_threads(count)
@@ -65,21 +110,13 @@ fn start_threads(threads: Option<usize>) -> Result<(), Failure> {
         .map_err(|error| Failure::Threads { count, reason: error.to_string() })
 }
 
-fn read(job: &FitJob, quiet: bool) -> Result<Dataset, Failure> {
-    let spinner = progress::spinner(format!("reading {}", job.input.name()), quiet);
-    progress::turn(&spinner);
-    let data = job.input.read(&job.read);
-    spinner.finish_and_clear();
-    Ok(data?)
-}
-
 /// The parameters with what the table leaves of the memory.
-fn within_memory(job: &FitJob, data: &Dataset) -> Result<Params, Failure> {
-    let params = job.params.clone();
-    let Some(budget) = job.max_memory else { return Ok(params) };
-    let needed = std::mem::size_of_val(&data.values.data[..]);
+pub fn within_memory(params: &Params, limits: Limits, data: &Dataset, file: &str) -> Result<Params, Failure> {
+    let params = params.clone();
+    let Some(budget) = limits.max_memory else { return Ok(params) };
+    let needed = data.bytes();
     match budget.checked_sub(needed) {
         Some(left) => Ok(params.memory_budget(left)),
-        None => Err(Failure::Memory { file: job.input.name(), needed, budget }),
+        None => Err(Failure::Memory { file: file.into(), needed, budget }),
     }
 }

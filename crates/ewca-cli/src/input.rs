@@ -1,19 +1,31 @@
-//! Where the table comes from.
+//! Where the table comes from, and what it is once it has been read.
 
+use std::io::Read;
 use std::path::PathBuf;
 
-use ewca_io::{DenseValues, ReadOptions, Table, Values};
+use ewca::{Matrix, Model, Samples};
+use ewca_io::{FittedPreprocessing, Preprocessing, ReadOptions, Table, Values};
+
+use crate::args::TableJob;
+use crate::failure::Failure;
+use crate::progress;
+use crate::terminal::Console;
 
 /// What the user named as input.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input {
     /// `-`.
     Standard,
-    /// A file.
+    /// A file, or a 10x folder.
     File(PathBuf),
 }
 
 impl Input {
+    /// The input that the user means by a path.
+    pub fn named(path: PathBuf) -> Self {
+        if path.as_os_str() == "-" { Self::Standard } else { Self::File(path) }
+    }
+
     /// The name in messages: what the user typed.
     pub fn name(&self) -> String {
         match self {
@@ -31,36 +43,116 @@ impl Input {
     }
 
     /// Reads the table.
-    pub fn read(&self, options: &ReadOptions) -> Result<Dataset, ewca_io::Error> {
-        let table = match self {
-            Self::Standard => ewca_io::read_table_from(std::io::stdin().lock(), &self.name(), options)?,
-            Self::File(path) => ewca_io::read_table(path, options)?,
-        };
-        Ok(Dataset::from(table))
+    pub fn read(&self, options: &ReadOptions) -> Result<Table, ewca_io::Error> {
+        match self {
+            Self::Standard => ewca_io::read_table_from(std::io::stdin().lock(), &self.name(), options),
+            Self::File(path) => ewca_io::read_table(path, options),
+        }
+    }
+
+    /// Reads the table with options that may be wrong: `mend` changes them after an error, or gives up. Standard input can be
+    /// read only once, so it is kept.
+    pub fn read_trying(
+        &self,
+        mut options: ReadOptions,
+        mend: impl Fn(&ewca_io::Error, &mut ReadOptions) -> bool,
+    ) -> Result<Table, ewca_io::Error> {
+        let mut kept = Vec::new();
+        if *self == Self::Standard {
+            let failed = |source| ewca_io::Error::Read { file: self.name(), source };
+            std::io::stdin().lock().read_to_end(&mut kept).map_err(failed)?;
+        }
+        loop {
+            let table = match self {
+                Self::Standard => ewca_io::read_table_from(&kept[..], &self.name(), &options),
+                Self::File(path) => ewca_io::read_table(path, &options),
+            };
+            match table {
+                Err(error) if mend(&error, &mut options) => {}
+                other => return other,
+            }
+        }
     }
 }
 
-/// A table as the fit takes it: dense, and every sample has a name.
-#[derive(Debug)]
-pub struct Dataset {
-    /// The numbers, row after row.
-    pub values: DenseValues,
-    /// One name per column.
-    pub features: Vec<String>,
-    /// One name per row: the file's, or the row's number from 1.
-    pub ids: Vec<String>,
-    /// One class per row, where a label column was named.
-    pub labels: Option<Vec<String>>,
+impl TableJob {
+    /// Reads the table, with something that moves on the terminal if it takes long.
+    pub fn read(&self, console: Console) -> Result<Table, Failure> {
+        let spinner = progress::spinner(format!("reading {}", self.input.name()), console);
+        progress::turn(&spinner);
+        let table = self.input.read(&self.read);
+        spinner.finish_and_clear();
+        Ok(table?)
+    }
 }
 
-impl From<Table> for Dataset {
-    fn from(table: Table) -> Self {
-        let Table { values, features, ids, labels } = table;
-        let values = match values {
-            Values::Dense(dense) => dense,
-            Values::Sparse(sparse) => sparse.to_dense(),
-        };
-        let ids = ids.unwrap_or_else(|| (1..=values.rows).map(|row| row.to_string()).collect());
-        Self { values, features, ids, labels }
+/// A table as a fit takes it: preprocessed, and every sample has a name.
+#[derive(Debug)]
+pub struct Dataset {
+    /// The numbers, the features and the classes. Its ids are moved to `ids`.
+    pub table: Table,
+    /// One name per row: the file's, or the row's number from 1.
+    pub ids: Vec<String>,
+    /// What was done to the table.
+    pub preprocessing: FittedPreprocessing,
+}
+
+impl Dataset {
+    /// A table to learn from. `file` stands for it in messages.
+    pub fn to_fit(table: Table, steps: &Preprocessing, file: &str) -> Result<Self, ewca_io::Error> {
+        let (preprocessing, table) = steps.fit(table, file)?;
+        Ok(Self::new(table, preprocessing))
+    }
+
+    /// A table to apply a model to: its features are matched by name.
+    pub fn to_apply(table: Table, preprocessing: &FittedPreprocessing, file: &str) -> Result<Self, ewca_io::Error> {
+        Ok(Self::new(preprocessing.apply(table, file)?, preprocessing.clone()))
+    }
+
+    fn new(mut table: Table, preprocessing: FittedPreprocessing) -> Self {
+        let ids = table.ids.take().unwrap_or_else(|| (1..=table.rows()).map(|row| row.to_string()).collect());
+        Self { table, ids, preprocessing }
+    }
+
+    /// The number of samples.
+    pub fn rows(&self) -> usize {
+        self.table.rows()
+    }
+
+    /// The number of features.
+    pub fn columns(&self) -> usize {
+        self.table.columns()
+    }
+
+    /// The classes, or nothing.
+    pub fn labels(&self) -> &[String] {
+        self.table.labels.as_deref().unwrap_or_default()
+    }
+
+    /// The samples as the library takes them: sparse ones stay sparse.
+    pub fn samples(&self) -> ewca::Result<Samples<'_>> {
+        match &self.table.values {
+            Values::Dense(dense) => Samples::new(&dense.data, dense.rows, dense.columns),
+            Values::Sparse(sparse) => Samples::sparse(&sparse.offsets, &sparse.indices, &sparse.values, sparse.columns),
+        }
+    }
+
+    /// The scores of the samples under a model.
+    pub fn scores(&self, model: &Model) -> ewca::Result<Matrix> {
+        match &self.table.values {
+            Values::Dense(dense) => model.transform(&dense.data, dense.rows),
+            Values::Sparse(sparse) => model.transform_sparse(&sparse.offsets, &sparse.indices, &sparse.values),
+        }
+    }
+
+    /// The bytes that the numbers take; sparse ones are held by row and by column.
+    pub fn bytes(&self) -> usize {
+        match &self.table.values {
+            Values::Dense(dense) => size_of_val(&dense.data[..]),
+            Values::Sparse(sparse) => {
+                2 * (size_of_val(&sparse.values[..]) + size_of_val(&sparse.indices[..]))
+                    + size_of_val(&sparse.offsets[..])
+            }
+        }
     }
 }

@@ -3,7 +3,7 @@
 //! What the user typed becomes a typed job in `args`; a job reads, fits, writes and says what it did. Data flows one way:
 //!
 //! ```text
-//! args -> fit / demo -> (progress, interrupt) -> results -> account
+//! args -> input -> fit / transform / ... -> (progress, interrupt, checkpoint) -> results, exports, output -> account
 //! ```
 //!
 //! The exit code says how it went: 0 converged, 1 failed, 2 wrong usage, 3 written but not converged, 130 interrupted with the
@@ -12,30 +12,47 @@
 
 mod account;
 mod args;
+mod checkpoint;
 mod demo;
+mod exports;
 mod failure;
 mod fit;
 mod input;
+mod inspect;
 mod interrupt;
+mod manual;
 mod nearest;
+mod neighbours;
 mod outcome;
+mod output;
+mod path;
 mod plot;
 mod progress;
+mod reconstruct;
 mod results;
 mod summary;
 mod terminal;
 mod text;
+mod transform;
 
 use std::process::ExitCode;
 
-use args::Job;
+use args::{Job, Request};
 use outcome::Outcome;
 
 fn main() -> ExitCode {
     interrupt::watch();
-    let outcome = match args::parse() {
-        Job::Fit(job) => fit::run(&job),
-        Job::Demo(job) => demo::run(&job),
+    let Request { console, job } = args::parse();
+    let outcome = match job {
+        Job::Fit(job) => fit::run(&job, console),
+        Job::Transform(job) => transform::run(&job, console),
+        Job::Reconstruct(job) => reconstruct::run(&job, console),
+        Job::Neighbours(job) => neighbours::run(&job, console),
+        Job::Path(job) => path::run(&job, console),
+        Job::Inspect(job) => inspect::run(&job, console),
+        Job::Demo(job) => demo::run(&job, console),
+        Job::Completions(shell) => manual::completions(shell),
+        Job::Man(folder) => manual::pages(folder.as_deref(), console),
     };
-    outcome.unwrap_or_else(Outcome::Failed).report()
+    outcome.unwrap_or_else(Outcome::Failed).report(console)
 }

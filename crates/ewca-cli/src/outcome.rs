@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use ewca::Termination;
 
 use crate::failure::Failure;
-use crate::terminal;
+use crate::terminal::Console;
 
 /// The exit code of a run that a signal ended: 128 + SIGINT, as shells have it.
 pub const INTERRUPTED: u8 = 130;
@@ -13,7 +13,7 @@ pub const INTERRUPTED: u8 = 130;
 /// How a run ended.
 #[derive(Debug)]
 pub enum Outcome {
-    /// The results are written, and the fit met its tolerance.
+    /// All went well: results are written, and fits met their tolerance.
     Converged,
     /// The results are written, but the fit did not meet its tolerance.
     NotConverged,
@@ -25,13 +25,13 @@ pub enum Outcome {
 
 impl Outcome {
     /// Says what went wrong, if anything did, and gives the exit code.
-    pub fn report(self) -> ExitCode {
+    pub fn report(self, console: Console) -> ExitCode {
         match self {
             Self::Converged => ExitCode::SUCCESS,
             Self::NotConverged => ExitCode::from(3),
             Self::Interrupted => ExitCode::from(INTERRUPTED),
             Self::Failed(failure) => {
-                terminal::complain(&format!("error: {failure}"));
+                console.fail(1, &failure.to_string());
                 ExitCode::FAILURE
             }
         }

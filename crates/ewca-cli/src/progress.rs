@@ -5,7 +5,10 @@ use std::time::Duration;
 use ewca::{Control, Observer, Progress};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::checkpoint::Keeper;
 use crate::interrupt;
+use crate::terminal::Console;
+use crate::text;
 
 /// Steps of the bar: finer than any terminal shows.
 const STEPS: u64 = 1000;
@@ -13,8 +16,8 @@ const STEPS: u64 = 1000;
 const MOMENT: Duration = Duration::from_millis(300);
 
 /// A spinner with a message, for work whose end is not known. It appears with [`turn`].
-pub fn spinner(message: String, quiet: bool) -> ProgressBar {
-    let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+pub fn spinner(message: String, console: Console) -> ProgressBar {
+    let target = if console.talks() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
     let bar = ProgressBar::with_draw_target(Some(STEPS), target).with_message(message);
     if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
         bar.set_style(style);
@@ -37,19 +40,36 @@ pub fn turn(bar: &ProgressBar) {
     });
 }
 
-/// Watches a fit: draws its progress and stops it when the user asks.
+/// What the fits that are watched belong to.
+#[derive(Debug, Clone, Copy)]
+pub enum Work {
+    /// One fit with so many attempts (1 + restarts).
+    Attempts(usize),
+    /// A path of so many fits.
+    Steps(usize),
+}
+
+/// Watches a fit: draws its progress, keeps its state and stops it when the user asks.
 pub struct Watcher {
     bar: ProgressBar,
-    attempts: usize,
-    attempt: usize,
-    /// The relative gradient at the start of the attempt.
+    work: Work,
+    keeper: Option<Keeper>,
+    /// The attempt or step that is drawn, from 1.
+    current: usize,
+    /// The relative gradient at its start.
     first_gradient: f64,
 }
 
 impl Watcher {
-    /// A watcher of a fit with so many attempts (1 + restarts).
-    pub fn new(attempts: usize, quiet: bool) -> Self {
-        Self { bar: spinner("preparing the fit".into(), quiet), attempts, attempt: usize::MAX, first_gradient: 1.0 }
+    /// A watcher of some work.
+    pub fn new(work: Work, console: Console) -> Self {
+        let bar = spinner("preparing the fit".into(), console);
+        Self { bar, work, keeper: None, current: 0, first_gradient: 1.0 }
+    }
+
+    /// The same watcher, which also keeps the state of the fit.
+    pub fn keeping(self, keeper: Option<Keeper>) -> Self {
+        Self { keeper, ..self }
     }
 
     /// Puts the bar on the terminal.
@@ -68,26 +88,22 @@ impl Watcher {
         self.bar.finish_and_clear();
     }
 
-    fn begin_attempt(&mut self, attempt: usize, gradient: f64) {
-        (self.attempt, self.first_gradient) = (attempt, gradient);
-        if let Ok(style) = ProgressStyle::with_template("{spinner} fitting [{bar:20}] {msg}") {
-            self.bar.set_style(style.progress_chars("=> "));
-        }
-        self.bar.set_position(0);
-    }
-}
-
-impl Observer for Watcher {
-    fn observe(&mut self, progress: &Progress<'_>) -> Control {
-        if interrupt::requested() {
-            return Control::Stop;
+    fn draw(&mut self, progress: &Progress<'_>) {
+        let now = progress.iteration;
+        let begins = match self.work {
+            Work::Attempts(_) => now.attempt + 1 != self.current,
+            Work::Steps(_) => now.iteration == 0 && now.attempt == 0,
+        };
+        if begins {
+            self.current += 1;
+            self.first_gradient = now.relative_gradient;
+            if let Ok(style) = ProgressStyle::with_template("{spinner} fitting [{bar:20}] {msg}") {
+                self.bar.set_style(style.progress_chars("=> "));
+            }
+            self.bar.set_position(0);
         }
         if self.bar.is_hidden() || progress.elapsed < MOMENT {
-            return Control::Continue;
-        }
-        let now = progress.iteration;
-        if now.attempt != self.attempt {
-            self.begin_attempt(now.attempt, now.relative_gradient);
+            return;
         }
         // The gradient falls by about the same factor in every iteration, so its logarithm tells how far the fit is. It rises
         // again when epsilon moves during a search; the bar stays where it was.
@@ -97,15 +113,28 @@ impl Observer for Watcher {
             let position = (done.clamp(0.0, 1.0) * STEPS as f64) as u64;
             self.bar.set_position(self.bar.position().max(position));
         }
-        let which = if self.attempts > 1 {
-            format!("attempt {} of {}, ", now.attempt + 1, self.attempts)
-        } else {
-            String::new()
+        let which = match self.work {
+            Work::Attempts(1) => String::new(),
+            Work::Attempts(attempts) => format!("attempt {} of {attempts}, ", now.attempt + 1),
+            Work::Steps(steps) => format!("{} of {steps}, epsilon {}, ", self.current, text::number(now.epsilon)),
         };
         self.bar.set_message(format!(
             "{which}iteration {}, gradient {:.1e} (until {:.0e})",
             now.iteration, now.relative_gradient, progress.tolerance
         ));
+    }
+}
+
+impl Observer for Watcher {
+    fn observe(&mut self, progress: &Progress<'_>) -> Control {
+        let stop = interrupt::requested();
+        if let Some(keeper) = &mut self.keeper {
+            keeper.observe(progress, stop);
+        }
+        if stop {
+            return Control::Stop;
+        }
+        self.draw(progress);
         Control::Continue
     }
 }

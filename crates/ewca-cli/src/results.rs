@@ -4,15 +4,18 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use ewca::{Matrix, Model};
-use ewca_io::{Frame, TextColumn, write_atomically, write_table_csv};
+use ewca_io::{ModelFile, write_atomically, write_model};
 
+use crate::exports::{write_loadings, write_scores};
 use crate::failure::Failure;
 use crate::input::Dataset;
+use crate::output::rehearse;
 use crate::summary::Summary;
 
 const SCORES: &str = "scores.csv";
 const LOADINGS: &str = "loadings.csv";
+/// The model in a folder of results.
+pub const MODEL: &str = "model.safetensors";
 const SUMMARY: &str = "summary.json";
 
 /// The folder for the results. If nothing is written to it, the folders that were made for it go away again.
@@ -26,13 +29,21 @@ pub struct ResultsFolder {
 impl ResultsFolder {
     /// Makes the folder, and makes sure that files can be written there: a long fit should not find out at its end.
     pub fn make(folder: &Path) -> Result<Self, Failure> {
+        let results = Self::make_for(folder)?;
+        rehearse(&folder.join(MODEL))?;
+        rehearse(&folder.join(SUMMARY))?;
+        Ok(results)
+    }
+
+    /// Makes the folder, for other files than those of a fit.
+    pub fn make_for(folder: &Path) -> Result<Self, Failure> {
         let mut made: Vec<PathBuf> =
             folder.ancestors().take_while(|f| !f.as_os_str().is_empty() && !f.exists()).map(PathBuf::from).collect();
         made.reverse();
-        fs::create_dir_all(folder).map_err(|source| Failure::Folder { folder: folder.into(), source })?;
-        let results = Self { folder: folder.into(), made };
-        results.rehearse()?;
-        Ok(results)
+        if !folder.as_os_str().is_empty() {
+            fs::create_dir_all(folder).map_err(|source| Failure::Folder { folder: folder.into(), source })?;
+        }
+        Ok(Self { folder: folder.into(), made })
     }
 
     /// The folder's path, as the user named it.
@@ -40,27 +51,14 @@ impl ResultsFolder {
         &self.folder
     }
 
-    /// An atomic write that is given up before its end touches nothing, but meets every obstacle that a real one would.
-    fn rehearse(&self) -> Result<(), Failure> {
-        let mut could_write = false;
-        let outcome = write_atomically(&self.folder.join(SUMMARY), |_| {
-            could_write = true;
-            Err(io::ErrorKind::Interrupted.into())
-        });
-        if could_write { Ok(()) } else { Ok(outcome?) }
-    }
-
-    /// Writes scores and loadings, and then the summary: it vouches for the other two.
-    pub fn write(&self, data: &Dataset, model: &Model, summary: &Summary<'_>) -> Result<(), Failure> {
-        let mut texts = vec![TextColumn { name: "id", cells: &data.ids }];
-        if let Some(labels) = &data.labels {
-            texts.push(TextColumn { name: "label", cells: labels });
-        }
-        self.write_matrix(SCORES, &texts, &model.scores)?;
-        self.write_matrix(LOADINGS, &[TextColumn { name: "feature", cells: &data.features }], &model.components)?;
-        self.write_file(SUMMARY, |file| {
-            serde_json::to_writer_pretty(&mut *file, summary)?;
-            file.write_all(b"\n")
+    /// Writes scores, loadings and model, and then the summary: it vouches for the others.
+    pub fn write(&self, data: &Dataset, file: &ModelFile, summary: &Summary<'_>) -> Result<(), Failure> {
+        write_scores(&self.folder.join(SCORES), data, &file.model)?;
+        write_loadings(&self.folder.join(LOADINGS), data, &file.model)?;
+        write_model(&self.folder.join(MODEL), file)?;
+        self.write_file(SUMMARY, |out| {
+            serde_json::to_writer_pretty(&mut *out, summary)?;
+            out.write_all(b"\n")
         })
     }
 
@@ -71,13 +69,6 @@ impl ResultsFolder {
         write: impl FnOnce(&mut ewca_io::AtomicWriter) -> io::Result<()>,
     ) -> Result<(), Failure> {
         Ok(write_atomically(&self.folder.join(name), write)?)
-    }
-
-    fn write_matrix(&self, name: &str, texts: &[TextColumn<'_>], matrix: &Matrix) -> Result<(), Failure> {
-        let columns: Vec<String> = (0..matrix.columns()).map(component_name).collect();
-        let values = matrix.to_row_major();
-        let frame = Frame { rows: matrix.rows(), texts, columns: &columns, values: &values };
-        Ok(write_table_csv(&self.folder.join(name), &frame)?)
     }
 }
 

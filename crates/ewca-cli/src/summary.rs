@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ewca::{Certificate, Model, Perplexity, Solver};
+use ewca_io::Preprocessing;
 use serde::Serialize;
 
 use crate::args::Wanted;
@@ -18,6 +19,7 @@ pub struct Summary<'a> {
     input: &'a str,
     label: Option<&'a str>,
     id: Option<&'a str>,
+    preprocessing: &'a Preprocessing,
     n_samples: usize,
     n_features: usize,
     rank: usize,
@@ -63,6 +65,8 @@ pub struct Source<'a> {
     pub label: Option<&'a str>,
     /// The column of the samples' names.
     pub id: Option<&'a str>,
+    /// What was done to the table.
+    pub preprocessing: &'a Preprocessing,
 }
 
 /// Where the time of the whole run went.
@@ -85,6 +89,7 @@ impl<'a> Summary<'a> {
             input: source.input,
             label: source.label,
             id: source.id,
+            preprocessing: source.preprocessing,
             n_samples: model.n_samples(),
             n_features: model.n_features(),
             rank: model.rank,

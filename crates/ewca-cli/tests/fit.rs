@@ -7,7 +7,7 @@ use std::io::Write;
 use common::{Run, Workshop, clouds, exists, gzipped, numbers};
 use serde_json::Value;
 
-const FILES: [&str; 3] = ["loadings.csv", "scores.csv", "summary.json"];
+const FILES: [&str; 4] = ["loadings.csv", "model.safetensors", "scores.csv", "summary.json"];
 
 fn floats(value: &Value) -> Vec<f64> {
     value.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect()
@@ -23,7 +23,7 @@ fn a_bare_fit_works_and_says_what_it_did() {
     let shop = Workshop::new();
     shop.write("data.csv", numbers(60, 7));
     let run = shop.run(&["fit", "data.csv"]).succeeded();
-    for part in ["Read data.csv: 60 samples x 7 features\n", "Converged:", "epsilon", "10.0", "total", "ewca-out"] {
+    for part in ["Read data.csv: 60 samples x 7 features\n", "Converged:", "epsilon", "5.0", "total", "ewca-out"] {
         assert!(run.out.contains(part), "no '{part}' in:\n{}", run.out);
     }
     assert!(run.out.lines().all(|line| line.chars().count() <= 80), "{}", run.out);
@@ -231,6 +231,13 @@ fn wrong_usage_exits_with_2() {
         (&["fit", "data.csv", "--mm-bound", "zero"], "--solver mm"),
         (&["fit", "data.csv", "--tolerance", "2"], "between 0 and 1"),
         (&["fit", "data.csv", "--max-memory", "lots"], "8GiB"),
+        (&["fit", "data.csv", "--scores", "s.xlsx"], ".parquet"),
+        (&["fit", "data.csv", "--write-anndata", "o.h5ad"], "must be an AnnData file"),
+        (&["fit", "data.csv", "--format", "xls"], "choose one of csv"),
+        (&["path", "data.csv", "--epsilons", "5:1"], "FROM:TO:COUNT"),
+        (&["path", "data.csv", "--perplexities", "1"], "above 1"),
+        (&["transform", "model"], "<INPUT>"),
+        (&["completions", "dos"], "bash"),
     ] {
         let run = shop.run(arguments);
         assert_eq!((run.code, run.out.as_str()), (Some(2), ""), "{arguments:?}");
@@ -243,7 +250,7 @@ fn wrong_usage_exits_with_2() {
 fn bad_inputs_get_one_clear_line_and_leave_nothing() {
     let table = [
         ("a,b,c\n1,x7,3\n2,y8,5\n", &[][..], &["data.csv", "line 2", "'b'", "--label b", "--id b"][..]),
-        ("a,b\n1,2\n3\n4,5\n", &[], &["line 3", "1 cells where 2"]),
+        ("a,b\n1,2\n3\n4,5\n", &[], &["line 3", "1 cell where 2"]),
         ("a,b\n1,2\n3,\n4,5\n", &[], &["line 3", "'b'", "missing"]),
         ("a,b\n1,2\n3,1e999\n4,5\n", &[], &["line 3", "'b'", "finite"]),
         ("a,b\n1,2\n3,4\n5,7\n", &["-k", "3"], &["-k 3", "span 2 dimensions", "from 1 to 2"]),
@@ -274,7 +281,7 @@ fn bad_inputs_get_one_clear_line_and_leave_nothing() {
 fn missing_files_and_folders_are_named() {
     let shop = Workshop::new();
     shop.run(&["fit", "nowhere.csv"]).failed_saying(&["nowhere.csv", "no such file"]);
-    shop.run(&["fit", "."]).failed_saying(&["is a folder; name a file"]);
+    shop.run(&["fit", "."]).failed_saying(&["is a folder without a matrix.mtx"]);
     shop.write("bad.csv.gz", &gzipped(&numbers(30, 3))[..40]);
     shop.run(&["fit", "bad.csv.gz"]).failed_saying(&["bad.csv.gz", "gzip", "ends too early"]);
     shop.write("image.png", [0x89, b'P', b'N', b'G', 0, 0, 0, 13]);
@@ -327,7 +334,7 @@ fn a_reader_that_goes_away_does_no_harm() {
 #[test]
 fn help_explains_epsilon_and_perplexity_with_examples() {
     let shop = Workshop::new();
-    for arguments in [&["--help"][..], &["fit", "--help"], &["demo", "--help"]] {
+    for arguments in [&["--help"][..], &["fit", "--help"], &["demo", "--help"], &["path", "--help"]] {
         let run = shop.run(arguments).succeeded();
         for part in ["psilon says how far", "erplexity says the same", "\n  ewca "] {
             // Words may be on two lines.

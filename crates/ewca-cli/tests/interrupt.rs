@@ -28,9 +28,26 @@ fn once_writes_the_best_result_and_exits_with_130() {
     let run = Run::from(child.wait_with_output().unwrap());
     assert_eq!((run.code, run.err.as_str()), (Some(130), ""));
     assert!(rest.contains("Warning: interrupted after"), "{rest}");
-    assert_eq!(shop.list("ewca-out"), ["loadings.csv", "scores.csv", "summary.json"]);
+    assert_eq!(shop.list("ewca-out"), ["loadings.csv", "model.safetensors", "scores.csv", "summary.json"]);
     assert_eq!(shop.summary("ewca-out")["termination"], "interrupted");
     assert_eq!(shop.read("ewca-out/scores.csv").lines().count(), 81);
+}
+
+#[test]
+fn a_path_keeps_the_fits_that_it_has() {
+    let shop = Workshop::new();
+    shop.write("data.csv", numbers(80, 6));
+    let arguments = ["path", "data.csv", "--epsilons", "0.5:5:3", "--restarts", "1000000000"];
+    let mut child = shop.command(&arguments).spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    out.read_line(&mut String::new()).unwrap();
+    interrupt(child.id());
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).unwrap();
+    let run = Run::from(child.wait_with_output().unwrap());
+    assert_eq!((run.code, run.err.as_str()), (Some(130), ""));
+    assert!(rest.contains("?: interrupted after 1 fit"), "{rest}");
+    assert_eq!(shop.read("ewca-out/path.csv").lines().count(), 2);
 }
 
 #[test]

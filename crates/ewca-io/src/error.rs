@@ -266,6 +266,18 @@ pub enum Error {
         /// Features that it should not have.
         extra: Vec<String>,
     },
+    /// A model file of a version that is not known here.
+    #[error(
+        "{file}: is a model of the format '{found}', and this program reads '{known}'; use a newer version of ewca"
+    )]
+    ModelVersion {
+        /// The file.
+        file: String,
+        /// The version that it names.
+        found: String,
+        /// The version that is known.
+        known: &'static str,
+    },
     /// A step of the preprocessing met a negative number.
     #[error("{file}, {place}: {what} is negative; {step} is for counts")]
     Negative {

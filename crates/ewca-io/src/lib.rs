@@ -23,6 +23,7 @@
 #![forbid(unsafe_code)]
 
 mod arrow;
+mod checksum;
 mod columns;
 mod csv;
 mod error;
@@ -31,6 +32,7 @@ mod format;
 mod h5ad;
 mod inspect;
 mod mat;
+mod model;
 mod mtx;
 mod npy;
 mod npz;
@@ -43,10 +45,12 @@ mod table;
 mod tenx;
 mod write;
 
+pub use checksum::Checksum;
 pub use error::{Error, Place, Role};
 pub use format::Format;
 pub use h5ad::{AnnDataResults, Parameter, write_anndata};
 pub use inspect::{ArrayInfo, Inspection, Summary, inspect};
+pub use model::{MODEL_FORMAT, ModelFile, is_model, read_model, read_model_bytes, write_model};
 pub use options::{Missing, ReadOptions};
 pub use preprocess::{FittedPreprocessing, Preprocessing};
 pub use read::{read_table, read_table_from};

@@ -51,6 +51,18 @@ impl Workshop {
         command
     }
 
+    pub fn bytes(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    /// The program with this on its standard input.
+    pub fn run_with(&self, arguments: &[&str], input: &str) -> Run {
+        use std::io::Write;
+        let mut child = self.command(arguments).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        Run::from(child.wait_with_output().unwrap())
+    }
+
     pub fn run(&self, arguments: &[&str]) -> Run {
         Run::from(self.command(arguments).stdin(Stdio::null()).output().unwrap())
     }

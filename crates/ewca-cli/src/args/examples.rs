@@ -1,0 +1,98 @@
+//! What stands below the options in `--help`.
+
+pub const PROGRAM: &str = "\
+Start here:
+  ewca demo              a first look, on data that come with the program
+  ewca inspect data.csv  what is in a file, and how to fit it
+  ewca fit data.csv      fit a table: samples in rows, features in columns
+  ewca fit --help        all options, with examples
+
+Every fit has one parameter besides the number of components. Epsilon says how
+far each sample's mass spreads over its neighbours (towards 0 the result is
+PCA); perplexity says the same as a number of neighbours.";
+
+pub const FIT: &str = "\
+Examples:
+  ewca fit data.csv
+          two components, everything else by default, results in ewca-out/
+  ewca fit data.csv -k 5 --label class --id sample -o results
+          five components; the columns 'class' and 'sample' are no features
+  ewca fit data.tsv.gz -k 3 --perplexity 20 -v
+          each sample spreads over about 20; says where the time went
+  ewca fit pbmc/ --normalize-total 1e4 --log1p --top-variable 2000 -k 10
+          a 10x folder of counts, which stay sparse
+  ewca fit cells.h5ad --layer counts --write-anndata cells-ewca.h5ad
+          results where scanpy looks for them
+  ewca fit big.npy --checkpoint big.state
+          if it is cut short: the same with --resume big.state
+  zcat data.csv.gz | ewca fit - --epsilon 15 --restarts 10 --seed 1
+          from a pipe; the best of eleven attempts
+
+Files written to the output folder:
+  scores.csv         one row per sample: id, label (if given), ewca1 .. ewcaK
+  loadings.csv       one row per feature: feature, ewca1 .. ewcaK
+  model.safetensors  everything, for transform, reconstruct and neighbours
+  summary.json       parameters, explained variance, certificate, timings
+
+Exit codes:
+  0    converged
+  1    bad input or failed run
+  2    wrong usage
+  3    results written, but not converged
+  130  interrupted, best result written (Ctrl-C once; twice quits at once)";
+
+pub const TRANSFORM: &str = "\
+Examples:
+  ewca transform ewca-out/model.safetensors new.csv
+          scores of new samples as CSV on standard output
+  ewca transform ewca-out new.csv --id sample --label class -o new-scores.parquet
+          a folder stands for the model in it";
+
+pub const RECONSTRUCT: &str = "\
+Examples:
+  ewca reconstruct ewca-out ewca-out/scores.csv -o smooth.csv
+          the training samples as the components see them
+  ewca transform ewca-out new.csv | ewca reconstruct ewca-out -
+          new samples, there and back";
+
+pub const NEIGHBOURS: &str = "\
+Examples:
+  ewca neighbours ewca-out
+          the 5 strongest partners of every training sample, as CSV
+  ewca neighbours ewca-out -m 20 -o partners.parquet
+          more of them, to a file
+  ewca neighbours ewca-out new.csv --id sample
+          the training samples that new samples spread over";
+
+pub const PATH: &str = "\
+Examples:
+  ewca path data.csv -k 5
+          20 epsilons from PCA to just past the collapse
+  ewca path data.csv -k 5 --label class --epsilons 5:200:20 -o path.csv
+          20 epsilons from 5 to 200, each larger by the same factor
+  ewca path data.csv -k 5 --perplexities 2,5,10,20,50
+          the same as numbers of neighbours";
+
+pub const INSPECT: &str = "\
+Examples:
+  ewca inspect data.csv
+  ewca inspect results.mat --variable X
+  ewca inspect ewca-out/model.safetensors";
+
+pub const DEMO: &str = "\
+Examples:
+  ewca demo                results in ewca-out/demo/
+  ewca demo -o first       results in first/";
+
+pub const COMPLETIONS: &str = "\
+Examples:
+  ewca completions bash > ~/.local/share/bash-completion/completions/ewca
+  ewca completions zsh > ~/.zfunc/_ewca
+  ewca completions fish > ~/.config/fish/completions/ewca.fish";
+
+pub const MAN: &str = "\
+Examples:
+  ewca man | man -l -
+          the page of the program
+  ewca man -o ~/.local/share/man/man1
+          that and a page for every command, as files";

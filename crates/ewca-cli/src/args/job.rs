@@ -1,0 +1,175 @@
+//! What the program is to do, once the arguments are understood.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap_complete::Shell;
+use ewca::Params;
+use ewca_io::{Preprocessing, ReadOptions};
+
+use crate::exports::Exports;
+use crate::input::Input;
+use crate::terminal::Console;
+
+/// What the user wants, and how to talk about it.
+#[derive(Debug)]
+pub struct Request {
+    /// How much to say, and in which form.
+    pub console: Console,
+    /// What to do.
+    pub job: Job,
+}
+
+/// What the program is to do.
+#[derive(Debug)]
+pub enum Job {
+    /// `ewca fit`.
+    Fit(Box<FitJob>),
+    /// `ewca transform`.
+    Transform(Box<TransformJob>),
+    /// `ewca reconstruct`.
+    Reconstruct(Box<TransformJob>),
+    /// `ewca neighbours`.
+    Neighbours(Box<NeighboursJob>),
+    /// `ewca path`.
+    Path(Box<PathJob>),
+    /// `ewca inspect`.
+    Inspect(Box<TableJob>),
+    /// `ewca demo`.
+    Demo(DemoJob),
+    /// `ewca completions`.
+    Completions(Shell),
+    /// `ewca man`, to a folder or to standard output.
+    Man(Option<PathBuf>),
+}
+
+/// A table to read.
+#[derive(Debug)]
+pub struct TableJob {
+    /// Where the table comes from.
+    pub input: Input,
+    /// How to read it.
+    pub read: ReadOptions,
+}
+
+/// A fit of a user's table.
+#[derive(Debug)]
+pub struct FitJob {
+    /// The table.
+    pub table: TableJob,
+    /// What to do to it before the fit.
+    pub preprocessing: Preprocessing,
+    /// How to fit it. They pass [`Params::check`].
+    pub params: Params,
+    /// What was asked of the parameters, for the account and the summary.
+    pub wanted: Wanted,
+    /// What the run may use.
+    pub limits: Limits,
+    /// The folder for the results.
+    pub output: PathBuf,
+    /// Further files for results.
+    pub exports: Exports,
+    /// Where to keep the state of the fit while it runs.
+    pub checkpoint: Option<CheckpointJob>,
+    /// The state to go on from.
+    pub resume: Option<PathBuf>,
+}
+
+/// The state of a fit, kept in a file.
+#[derive(Debug)]
+pub struct CheckpointJob {
+    /// The file.
+    pub file: PathBuf,
+    /// The time between two states.
+    pub every: Duration,
+}
+
+/// What a run may use.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// The most memory to use, in bytes.
+    pub max_memory: Option<usize>,
+    /// The number of threads; all when `None`.
+    pub threads: Option<usize>,
+}
+
+/// The parameters as the user gave them, where the library's own are not open to readers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Wanted {
+    /// The perplexity to aim at, where one was given.
+    pub perplexity: Option<f64>,
+    /// The relative gradient at which the fit has converged.
+    pub tolerance: f64,
+    /// The limit of iterations.
+    pub max_iterations: usize,
+    /// Further attempts from random subspaces.
+    pub restarts: usize,
+    /// The seed of everything random.
+    pub seed: u64,
+}
+
+impl Default for Wanted {
+    /// What a bare `ewca fit` asks for.
+    fn default() -> Self {
+        Self { perplexity: None, tolerance: 1e-6, max_iterations: 1000, restarts: 0, seed: 0 }
+    }
+}
+
+/// A model applied to a table.
+#[derive(Debug)]
+pub struct TransformJob {
+    /// The model file.
+    pub model: PathBuf,
+    /// The table: new samples, or scores.
+    pub table: TableJob,
+    /// Where the result goes; to standard output when `None`.
+    pub output: Option<PathBuf>,
+}
+
+/// The strongest partners of samples.
+#[derive(Debug)]
+pub struct NeighboursJob {
+    /// The model file.
+    pub model: PathBuf,
+    /// New samples; the training samples when `None`.
+    pub table: Option<TableJob>,
+    /// How many partners each sample has.
+    pub count: usize,
+    /// Where the result goes; to standard output when `None`.
+    pub output: Option<PathBuf>,
+}
+
+/// Fits along a sequence of epsilons.
+#[derive(Debug)]
+pub struct PathJob {
+    /// The table.
+    pub table: TableJob,
+    /// What to do to it before the fits.
+    pub preprocessing: Preprocessing,
+    /// How to fit it, but for epsilon. They pass [`Params::check`].
+    pub params: Params,
+    /// The epsilons.
+    pub steps: Steps,
+    /// What the run may use.
+    pub limits: Limits,
+    /// The file for the table.
+    pub output: PathBuf,
+}
+
+/// The steps of a path.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Steps {
+    /// From PCA to just past the collapse, chosen from the data.
+    Automatic,
+    /// These epsilons.
+    Epsilons(Vec<f64>),
+    /// These perplexities.
+    Perplexities(Vec<f64>),
+}
+
+/// The demonstration.
+#[derive(Debug)]
+pub struct DemoJob {
+    /// The folder for the results.
+    pub output: PathBuf,
+}

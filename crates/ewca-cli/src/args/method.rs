@@ -1,0 +1,188 @@
+//! Options of every command that fits.
+
+use clap::{Args, ValueEnum};
+use ewca::{EigenvalueBound, Ewca, MmParams, Orthonormalisation, Params, Solver};
+
+use super::job::{Limits, Wanted};
+use super::values;
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "The method")]
+pub struct SpreadArgs {
+    /// How far each sample's mass spreads, in squared units of the data: the larger, the more neighbours count; towards 0 the
+    /// result is PCA
+    #[arg(long, value_name = "E", value_parser = values::positive, allow_negative_numbers = true, conflicts_with = "perplexity")]
+    epsilon: Option<f64>,
+
+    /// Over how many samples each one spreads on average; epsilon is then found for you [default: 5, or 1 + 0.3 (n - 1)
+    /// for less than 15 samples]
+    #[arg(long, value_name = "P", value_parser = values::above_one, allow_negative_numbers = true)]
+    pub perplexity: Option<f64>,
+}
+
+impl SpreadArgs {
+    pub fn applied_to(&self, mut params: Params) -> Params {
+        if let Some(epsilon) = self.epsilon {
+            params = params.epsilon(epsilon);
+        }
+        if let Some(perplexity) = self.perplexity {
+            params = params.perplexity(perplexity);
+        }
+        params
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "The method")]
+pub struct MethodArgs {
+    /// The number of components
+    #[arg(short = 'k', long, value_name = "K", default_value = "2", value_parser = values::at_least_one)]
+    components: usize,
+
+    /// The algorithm; all find the same optimum, lbfgs in the shortest time
+    #[arg(long, value_name = "NAME", default_value = "auto")]
+    solver: SolverArg,
+
+    /// The relative gradient at which the fit has converged
+    #[arg(long, value_name = "T", default_value = "1e-6", value_parser = values::fraction, allow_negative_numbers = true)]
+    tolerance: f64,
+
+    /// The largest number of iterations of one attempt
+    #[arg(long, value_name = "N", default_value = "1000", value_parser = values::at_least_one)]
+    max_iterations: usize,
+
+    /// Further attempts from random subspaces; the lowest loss is kept
+    #[arg(long, value_name = "R", default_value = "0")]
+    restarts: usize,
+
+    /// The seed of everything random
+    #[arg(long, value_name = "S", default_value = "0")]
+    seed: u64,
+
+    /// Steps per plan, with --solver mm [default: 10]
+    #[arg(long, value_name = "N", value_parser = values::at_least_one)]
+    mm_inner_steps: Option<usize>,
+
+    /// The bound of the plan's smallest eigenvalue, with --solver mm [default: zero]
+    #[arg(long, value_name = "NAME")]
+    mm_bound: Option<BoundArg>,
+
+    /// How steps are made orthonormal, with --solver mm [default: qr]
+    #[arg(long, value_name = "NAME")]
+    mm_orthonormalisation: Option<OrthonormalisationArg>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "The run")]
+pub struct LimitArgs {
+    /// The number of threads; it does not change the results [default: all]
+    #[arg(long, value_name = "T", value_parser = values::thread_count)]
+    threads: Option<usize>,
+
+    /// The most memory to use, such as 8GiB or 500MB; a fit that needs more is refused
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    max_memory: Option<usize>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
+enum SolverArg {
+    /// The fastest for the shape of the data
+    Auto,
+    /// Riemannian L-BFGS
+    Lbfgs,
+    /// Block coordinate descent: the paper's Algorithm 1
+    Bcd,
+    /// Block majorisation-minimisation: the paper's Algorithm 2
+    Mm,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum BoundArg {
+    /// The eigenvalue itself: n x n work in every iteration
+    Exact,
+    /// Gershgorin's -1/n
+    Gershgorin,
+    /// 0: valid, tighter and free
+    Zero,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum OrthonormalisationArg {
+    /// QR factorisation
+    Qr,
+    /// Polar factor: the nearest orthonormal frame
+    Polar,
+}
+
+impl MethodArgs {
+    /// What was asked for, with the perplexity that goes with it.
+    pub fn wanted(&self, perplexity: Option<f64>) -> Wanted {
+        Wanted {
+            perplexity,
+            tolerance: self.tolerance,
+            max_iterations: self.max_iterations,
+            restarts: self.restarts,
+            seed: self.seed,
+        }
+    }
+
+    pub fn params(&self) -> Result<Params, String> {
+        Ok(Ewca::params(self.components)
+            .solver(self.solver()?)
+            .tolerance(self.tolerance)
+            .max_iterations(self.max_iterations)
+            .restarts(self.restarts)
+            .seed(self.seed))
+    }
+
+    fn solver(&self) -> Result<Solver, String> {
+        let given = [
+            ("--mm-inner-steps", self.mm_inner_steps.is_some()),
+            ("--mm-bound", self.mm_bound.is_some()),
+            ("--mm-orthonormalisation", self.mm_orthonormalisation.is_some()),
+        ];
+        if let (true, Some((option, _))) = (self.solver != SolverArg::Mm, given.iter().find(|(_, given)| *given)) {
+            return Err(format!("{option} is an option of --solver mm: add --solver mm, or leave {option} out"));
+        }
+        Ok(match self.solver {
+            SolverArg::Auto => Solver::Auto,
+            SolverArg::Lbfgs => Solver::Lbfgs,
+            SolverArg::Bcd => Solver::Bcd,
+            SolverArg::Mm => {
+                let default = MmParams::default();
+                Solver::Mm(MmParams {
+                    inner_steps: self.mm_inner_steps.unwrap_or(default.inner_steps),
+                    bound: self.mm_bound.map_or(default.bound, EigenvalueBound::from),
+                    orthonormalisation: self
+                        .mm_orthonormalisation
+                        .map_or(default.orthonormalisation, Orthonormalisation::from),
+                })
+            }
+        })
+    }
+}
+
+impl From<LimitArgs> for Limits {
+    fn from(args: LimitArgs) -> Self {
+        Self { max_memory: args.max_memory, threads: args.threads }
+    }
+}
+
+impl From<BoundArg> for EigenvalueBound {
+    fn from(bound: BoundArg) -> Self {
+        match bound {
+            BoundArg::Exact => Self::Exact,
+            BoundArg::Gershgorin => Self::Gershgorin,
+            BoundArg::Zero => Self::Zero,
+        }
+    }
+}
+
+impl From<OrthonormalisationArg> for Orthonormalisation {
+    fn from(orthonormalisation: OrthonormalisationArg) -> Self {
+        match orthonormalisation {
+            OrthonormalisationArg::Qr => Self::Qr,
+            OrthonormalisationArg::Polar => Self::Polar,
+        }
+    }
+}

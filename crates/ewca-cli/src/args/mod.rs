@@ -1,0 +1,580 @@
+//! What the user may type, and what the program makes of it: the one place where arguments become typed jobs.
+
+mod examples;
+mod job;
+mod method;
+mod table;
+pub mod values;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
+
+pub use job::{
+    CheckpointJob, DemoJob, FitJob, Job, Limits, NeighboursJob, PathJob, Request, Steps, TableJob, TransformJob, Wanted,
+};
+use method::{LimitArgs, MethodArgs, SpreadArgs};
+use table::{PreprocessingArgs, TableArgs};
+use values::Numbers;
+
+use crate::exports::Exports;
+use crate::terminal::{Console, Verbosity};
+
+/// Reads the command line. Wrong usage ends the program with exit code 2 and a message.
+pub fn parse() -> Request {
+    let arguments: Vec<std::ffi::OsString> = std::env::args_os().collect();
+    let json = arguments.iter().any(|argument| argument == "--json");
+    let quit = |error: clap::Error| -> ! {
+        // Help and version are no errors, and stay text.
+        if json && error.use_stderr() {
+            let text = error.to_string();
+            let problem = text.trim_start_matches("error: ").split("\n\n").next().unwrap_or_default();
+            Console { verbosity: Verbosity::Normal, json }.fail(2, &problem.replace('\n', " "));
+            std::process::exit(2);
+        }
+        error.exit()
+    };
+    let cli = Cli::try_parse_from(arguments).unwrap_or_else(|error| quit(error));
+    let console = cli.messages.console();
+    let name = cli.command.name();
+    match cli.command.into_job() {
+        Ok(job) => Request { console, job },
+        Err(problem) => quit(wrong_usage(name, &problem)),
+    }
+}
+
+/// The whole command line, for completions and manual pages.
+pub fn command() -> clap::Command {
+    let mut program = Cli::command();
+    // Gives the subcommands the names that their usage lines show: `ewca fit`.
+    program.build();
+    program
+}
+
+fn wrong_usage(name: &str, problem: &str) -> clap::Error {
+    let mut program = command();
+    match program.find_subcommand_mut(name) {
+        Some(command) => command.error(ErrorKind::ValueValidation, problem),
+        None => program.error(ErrorKind::ValueValidation, problem),
+    }
+}
+
+/// Entropic Wasserstein Component Analysis: PCA with a sense of neighbourhood.
+#[derive(Debug, Parser)]
+#[command(name = "ewca", version, max_term_width = 80, after_help = examples::PROGRAM)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+
+    #[command(flatten)]
+    messages: MessageArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Messages")]
+struct MessageArgs {
+    /// Say more: solver, kernel passes, time and memory
+    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    verbose: bool,
+
+    /// Say nothing but warnings and errors
+    #[arg(short, long, global = true)]
+    quiet: bool,
+
+    /// Messages for programs: one JSON object per line
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+impl MessageArgs {
+    fn console(&self) -> Console {
+        let verbosity = match (self.quiet, self.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (_, true) => Verbosity::Verbose,
+            _ => Verbosity::Normal,
+        };
+        Console { verbosity, json: self.json }
+    }
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Fit(Box<FitArgs>),
+    Transform(Box<TransformArgs>),
+    Reconstruct(Box<ReconstructArgs>),
+    Neighbours(Box<NeighboursArgs>),
+    Path(Box<PathArgs>),
+    Inspect(Box<InspectArgs>),
+    Demo(DemoArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
+}
+
+impl Command {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Fit(_) => "fit",
+            Self::Transform(_) => "transform",
+            Self::Reconstruct(_) => "reconstruct",
+            Self::Neighbours(_) => "neighbours",
+            Self::Path(_) => "path",
+            Self::Inspect(_) => "inspect",
+            Self::Demo(_) => "demo",
+            Self::Completions(_) => "completions",
+            Self::Man(_) => "man",
+        }
+    }
+
+    fn into_job(self) -> Result<Job, String> {
+        Ok(match self {
+            Self::Fit(args) => Job::Fit(Box::new(args.into_job()?)),
+            Self::Transform(args) => Job::Transform(Box::new(args.into_job())),
+            Self::Reconstruct(args) => Job::Reconstruct(Box::new(args.into_job())),
+            Self::Neighbours(args) => Job::Neighbours(Box::new(args.into_job())),
+            Self::Path(args) => Job::Path(Box::new(args.into_job()?)),
+            Self::Inspect(args) => Job::Inspect(Box::new(args.table.into_job(args.file, None))),
+            Self::Demo(args) => Job::Demo(DemoJob { output: args.output }),
+            Self::Completions(args) => Job::Completions(args.shell),
+            Self::Man(args) => Job::Man(args.output),
+        })
+    }
+}
+
+/// Find the subspace that keeps each sample close to its neighbours.
+///
+/// Reads a table with samples in rows and features in columns, centres it, and finds k orthonormal components. Epsilon says how
+/// far each sample's mass spreads over its neighbours (towards 0 the result is PCA); perplexity says the same as a number of
+/// neighbours. Give one of them, or neither.
+#[derive(Debug, Args)]
+#[command(after_help = examples::FIT)]
+struct FitArgs {
+    /// The table: CSV or TSV (also .gz or .zst), .npy, .npz, Parquet, Arrow, MATLAB .mat, Matrix Market .mtx, a 10x folder, or
+    /// AnnData .h5ad; `-` is standard input
+    input: PathBuf,
+
+    #[command(flatten)]
+    table: TableArgs,
+
+    #[command(flatten)]
+    preprocessing: PreprocessingArgs,
+
+    #[command(flatten)]
+    spread: SpreadArgs,
+
+    #[command(flatten)]
+    method: MethodArgs,
+
+    #[command(flatten)]
+    output: OutputArgs,
+
+    #[command(flatten)]
+    limits: LimitArgs,
+
+    #[command(flatten)]
+    checkpoint: CheckpointArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "The results")]
+struct OutputArgs {
+    /// The folder for the results; it is made if need be
+    #[arg(short, long, value_name = "DIR", default_value = "ewca-out")]
+    output: PathBuf,
+
+    /// The scores also here: .csv, .tsv, .parquet, .arrow or .npy
+    #[arg(long, value_name = "FILE", value_parser = values::table_file)]
+    scores: Option<PathBuf>,
+
+    /// The loadings also here: .csv, .tsv, .parquet, .arrow or .npy
+    #[arg(long, value_name = "FILE", value_parser = values::table_file)]
+    loadings: Option<PathBuf>,
+
+    /// The plan here, as the strongest partners of each sample: .csv, .tsv, .parquet or .arrow
+    #[arg(long, value_name = "FILE", value_parser = values::table_file)]
+    plan: Option<PathBuf>,
+
+    /// How many partners of each sample go to --plan and --write-anndata
+    #[arg(long, value_name = "M", default_value = "10", value_parser = values::at_least_one)]
+    partners: usize,
+
+    /// The whole plan here, n x n: .npy
+    #[arg(long, value_name = "FILE", value_parser = values::npy_file)]
+    dense_plan: Option<PathBuf>,
+
+    /// A copy of the .h5ad input with the results in obsm, varm, obsp and uns
+    #[arg(long, value_name = "FILE")]
+    write_anndata: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Long runs")]
+struct CheckpointArgs {
+    /// Keep the state of the fit in this file while it runs
+    #[arg(long, value_name = "FILE")]
+    checkpoint: Option<PathBuf>,
+
+    /// The time between two states, in seconds; 0 keeps every iteration
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = values::seconds, allow_negative_numbers = true)]
+    checkpoint_every: f64,
+
+    /// Go on from the state in this file; the result is the same as without the interruption
+    #[arg(long, value_name = "FILE")]
+    resume: Option<PathBuf>,
+}
+
+impl FitArgs {
+    fn into_job(self) -> Result<FitJob, String> {
+        let Self { input, table, preprocessing, spread, method, output, limits, checkpoint } = self;
+        let params = spread.applied_to(method.params()?);
+        params.clone().check().map_err(|error| error.to_string())?;
+        if output.write_anndata.is_some() && !table.says_anndata(&input) {
+            return Err(
+                "--write-anndata adds to a copy of the input, which must be an AnnData file (.h5ad) that is not \
+                        transposed"
+                    .into(),
+            );
+        }
+        let limits = Limits::from(limits);
+        let CheckpointArgs { checkpoint, checkpoint_every, resume } = checkpoint;
+        Ok(FitJob {
+            table: table.into_job(input, limits.max_memory),
+            preprocessing: preprocessing.into_steps(),
+            wanted: method.wanted(spread.perplexity),
+            params,
+            limits,
+            exports: Exports {
+                scores: output.scores,
+                loadings: output.loadings,
+                plan: output.plan,
+                partners: output.partners,
+                dense_plan: output.dense_plan,
+                anndata: output.write_anndata,
+            },
+            output: output.output,
+            checkpoint: checkpoint.map(|file| CheckpointJob { file, every: Duration::from_secs_f64(checkpoint_every) }),
+            resume,
+        })
+    }
+}
+
+/// Give the scores of new samples under a fitted model.
+///
+/// The table must have the features of the training data, in any order: they are matched by name. What the fit did to its table
+/// before (--log1p and so on) is done to this one too.
+#[derive(Debug, Args)]
+#[command(after_help = examples::TRANSFORM)]
+struct TransformArgs {
+    /// The model: a model.safetensors, or the folder that holds it
+    model: PathBuf,
+
+    /// The table of new samples, in any format that `ewca fit` reads; `-` is standard input
+    input: PathBuf,
+
+    /// The file for the scores: .csv, .tsv, .parquet, .arrow or .npy [default: CSV on standard output]
+    #[arg(short, long, value_name = "FILE", value_parser = values::table_file)]
+    output: Option<PathBuf>,
+
+    #[command(flatten)]
+    table: TableArgs,
+}
+
+impl TransformArgs {
+    fn into_job(self) -> TransformJob {
+        TransformJob {
+            model: self.model,
+            table: self.table.into_job(self.input, None),
+            output: named_file(self.output),
+        }
+    }
+}
+
+/// Give the samples that scores stand for: Z U' + mean.
+///
+/// Reads scores as `ewca fit` and `ewca transform` write them. The samples come in the units of the fit: after --log1p, --scale
+/// and the like, where the fit had them.
+#[derive(Debug, Args)]
+#[command(after_help = examples::RECONSTRUCT)]
+struct ReconstructArgs {
+    /// The model: a model.safetensors, or the folder that holds it
+    model: PathBuf,
+
+    /// The table of scores, with columns ewca1 .. ewcaK; `-` is standard input
+    scores: PathBuf,
+
+    /// The file for the samples: .csv, .tsv, .parquet, .arrow or .npy [default: CSV on standard output]
+    #[arg(short, long, value_name = "FILE", value_parser = values::table_file)]
+    output: Option<PathBuf>,
+
+    #[command(flatten)]
+    table: TableArgs,
+}
+
+impl ReconstructArgs {
+    fn into_job(self) -> TransformJob {
+        TransformJob {
+            model: self.model,
+            table: self.table.into_job(self.scores, None),
+            output: named_file(self.output),
+        }
+    }
+}
+
+/// Give the strongest partners of samples: over whom their mass spreads.
+///
+/// One row per pair: sample, partner, the partner's label where it is known, and the share of the sample's mass. Training
+/// samples are not their own partners here, though they keep a share.
+#[derive(Debug, Args)]
+#[command(after_help = examples::NEIGHBOURS)]
+struct NeighboursArgs {
+    /// The model: a model.safetensors, or the folder that holds it
+    model: PathBuf,
+
+    /// A table of new samples [default: the training samples]
+    input: Option<PathBuf>,
+
+    /// How many partners of each sample
+    #[arg(short, long = "partners", value_name = "M", default_value = "5", value_parser = values::at_least_one)]
+    m: usize,
+
+    /// The file for the pairs: .csv, .tsv, .parquet or .arrow [default: CSV on standard output]
+    #[arg(short, long, value_name = "FILE", value_parser = values::table_file)]
+    output: Option<PathBuf>,
+
+    #[command(flatten)]
+    table: TableArgs,
+}
+
+impl NeighboursArgs {
+    fn into_job(self) -> NeighboursJob {
+        NeighboursJob {
+            model: self.model,
+            table: self.input.map(|input| self.table.into_job(input, None)),
+            count: self.m,
+            output: named_file(self.output),
+        }
+    }
+}
+
+/// `-` is standard output.
+fn named_file(output: Option<PathBuf>) -> Option<PathBuf> {
+    output.filter(|file| file.as_os_str() != "-")
+}
+
+/// Fit along a sequence of epsilons, and say where the components collapse.
+///
+/// Epsilon says how far each sample's mass spreads over its neighbours (towards 0 the result is PCA); perplexity says the same
+/// as a number of neighbours. Each fit starts from its neighbour with the smaller epsilon.
+#[derive(Debug, Args)]
+#[command(after_help = examples::PATH)]
+struct PathArgs {
+    /// The table, in any format that `ewca fit` reads; `-` is standard input
+    input: PathBuf,
+
+    /// The epsilons: FROM:TO:COUNT (a constant factor apart), or a list such as 5,10,50 [default: 20 from PCA to just past the
+    /// collapse]
+    #[arg(long, value_name = "RANGE", value_parser = values::epsilons, conflicts_with = "perplexities", allow_hyphen_values = true)]
+    epsilons: Option<Numbers>,
+
+    /// The perplexities instead, such as 2,5,10
+    #[arg(long, value_name = "LIST", value_parser = values::perplexities, allow_hyphen_values = true)]
+    perplexities: Option<Numbers>,
+
+    /// The file for the table: .csv, .tsv, .parquet, .arrow or .npy
+    #[arg(short, long, value_name = "FILE", default_value = "ewca-out/path.csv", value_parser = values::table_file)]
+    output: PathBuf,
+
+    #[command(flatten)]
+    table: TableArgs,
+
+    #[command(flatten)]
+    preprocessing: PreprocessingArgs,
+
+    #[command(flatten)]
+    method: MethodArgs,
+
+    #[command(flatten)]
+    limits: LimitArgs,
+}
+
+impl PathArgs {
+    fn into_job(self) -> Result<PathJob, String> {
+        let params = self.method.params()?;
+        params.clone().check().map_err(|error| error.to_string())?;
+        let limits = Limits::from(self.limits);
+        let steps = match (self.epsilons, self.perplexities) {
+            (Some(Numbers(epsilons)), _) => Steps::Epsilons(epsilons),
+            (_, Some(Numbers(perplexities))) => Steps::Perplexities(perplexities),
+            _ => Steps::Automatic,
+        };
+        Ok(PathJob {
+            table: self.table.into_job(self.input, limits.max_memory),
+            preprocessing: self.preprocessing.into_steps(),
+            params,
+            steps,
+            limits,
+            output: self.output,
+        })
+    }
+}
+
+/// Say what is in a file: a table in any format, or a model.
+///
+/// Shape, types, names, missing cells and range, and the command to go on with.
+#[derive(Debug, Args)]
+#[command(after_help = examples::INSPECT)]
+struct InspectArgs {
+    /// The file, or a 10x folder
+    file: PathBuf,
+
+    #[command(flatten)]
+    table: TableArgs,
+}
+
+/// Show the method at work on data that come with the program.
+///
+/// The data are 63 tumour samples of four kinds with 2308 gene expressions each (Khan et al. 2001), and 20 further samples to
+/// try the result on. Fits five components, compares them with PCA, and writes the same files as `ewca fit`.
+///
+/// Epsilon says how far each sample's mass spreads over its neighbours; perplexity says the same as a number of neighbours. The
+/// demonstration uses the default perplexity, 5.
+#[derive(Debug, Args)]
+#[command(after_help = examples::DEMO)]
+struct DemoArgs {
+    /// The folder for the results; it is made if need be
+    #[arg(short, long, value_name = "DIR", default_value = "ewca-out/demo")]
+    output: PathBuf,
+}
+
+/// Print the completions of a shell.
+#[derive(Debug, Args)]
+#[command(after_help = examples::COMPLETIONS)]
+struct CompletionsArgs {
+    /// The shell
+    shell: Shell,
+}
+
+/// Print the manual page, or write all pages to a folder.
+#[derive(Debug, Args)]
+#[command(after_help = examples::MAN)]
+struct ManArgs {
+    /// A folder for the pages of all commands; it is made if need be
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+}
+
+#[cfg(test)]
+mod tests {
+    use ewca::{EigenvalueBound, Ewca, MmParams, Orthonormalisation, Solver};
+    use ewca_io::{Format, Missing, Preprocessing};
+
+    use super::*;
+    use crate::input::Input;
+
+    fn request(arguments: &[&str]) -> Result<Request, String> {
+        let cli = Cli::try_parse_from([&["ewca"], arguments].concat()).map_err(|error| error.to_string())?;
+        Ok(Request { console: cli.messages.console(), job: cli.command.into_job()? })
+    }
+
+    fn fit(arguments: &[&str]) -> Result<(Console, FitJob), String> {
+        match request(&[&["fit"], arguments].concat())? {
+            Request { console, job: Job::Fit(job) } => Ok((console, *job)),
+            other => panic!("not a fit: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_bare_fit_has_the_librarys_defaults() {
+        let (console, job) = fit(&["data.csv"]).unwrap();
+        assert_eq!(job.params, Ewca::params(2));
+        assert_eq!(job.wanted, Wanted::default());
+        assert_eq!(job.table.input, Input::File("data.csv".into()));
+        assert_eq!(job.output, PathBuf::from("ewca-out"));
+        assert!(job.preprocessing.is_nothing() && job.checkpoint.is_none() && job.resume.is_none());
+        assert_eq!((console.verbosity, console.json), (Verbosity::Normal, false));
+    }
+
+    #[test]
+    fn every_option_reaches_the_job() {
+        let line = "- -k 3 --perplexity 7.5 --solver mm --mm-inner-steps 4 --mm-bound exact --mm-orthonormalisation polar \
+                    --restarts 2 --seed 9 --tolerance 1e-8 --max-iterations 50 --max-memory 2GiB --threads 3 -o out -v \
+                    --label l --id i --ignore a --ignore b --where s=x=y --missing mean --delimiter tab --no-header --json \
+                    --transpose --variable X --format mat --normalize-total 1e4 --log1p --top-variable 9 \
+                    --scale unit-variance --scores s.npy --loadings l.csv --plan p.parquet --partners 7 --dense-plan d.npy \
+                    --checkpoint c --checkpoint-every 1.5 --resume r";
+        let (console, job) = fit(&line.split_whitespace().collect::<Vec<_>>()).unwrap();
+        let mm =
+            MmParams { inner_steps: 4, bound: EigenvalueBound::Exact, orthonormalisation: Orthonormalisation::Polar };
+        let params = Ewca::params(3)
+            .perplexity(7.5)
+            .solver(Solver::Mm(mm))
+            .restarts(2)
+            .seed(9)
+            .tolerance(1e-8)
+            .max_iterations(50);
+        assert_eq!(job.params, params);
+        assert_eq!((console.verbosity, console.json), (Verbosity::Verbose, true));
+        assert_eq!((job.limits.max_memory, job.limits.threads), (Some(2 << 30), Some(3)));
+        let TableJob { input, read } = &job.table;
+        assert_eq!(*input, Input::Standard);
+        assert_eq!(read.ignore, ["a", "b"]);
+        assert_eq!(read.filter, Some(("s".into(), "x=y".into())));
+        assert_eq!((read.missing, read.delimiter, read.header), (Missing::Mean, Some(b'\t'), false));
+        assert_eq!((read.transpose, read.array.as_deref(), read.format), (true, Some("X"), Some(Format::Mat)));
+        let steps =
+            Preprocessing { normalize_total: Some(1e4), log1p: true, top_variable: Some(9), unit_variance: true };
+        assert_eq!(job.preprocessing, steps);
+        assert_eq!((job.exports.partners, job.exports.plan), (7, Some("p.parquet".into())));
+        assert_eq!(job.checkpoint.unwrap().every, Duration::from_millis(1500));
+        assert_eq!(job.resume, Some("r".into()));
+    }
+
+    #[test]
+    fn a_path_has_steps() {
+        let steps = |arguments: &[&str]| match request(&[&["path", "a.csv", "-k", "3"], arguments].concat()) {
+            Ok(Request { job: Job::Path(job), .. }) => Ok(job.steps),
+            Ok(other) => panic!("not a path: {other:?}"),
+            Err(problem) => Err(problem),
+        };
+        assert_eq!(steps(&[]), Ok(Steps::Automatic));
+        assert_eq!(steps(&["--epsilons", "1,2"]), Ok(Steps::Epsilons(vec![1.0, 2.0])));
+        assert_eq!(steps(&["--perplexities", "2,5"]), Ok(Steps::Perplexities(vec![2.0, 5.0])));
+        assert!(steps(&["--epsilons", "1", "--perplexities", "2"]).is_err());
+        assert!(steps(&["--epsilon", "1"]).is_err());
+    }
+
+    #[test]
+    fn wrong_values_are_refused() {
+        for wrong in [
+            &["a.csv", "-k", "0"][..],
+            &["a.csv", "--epsilon", "-1"],
+            &["a.csv", "--epsilon", "1", "--perplexity", "5"],
+            &["a.csv", "--perplexity", "1"],
+            &["a.csv", "--tolerance", "0"],
+            &["a.csv", "--max-iterations", "0"],
+            &["a.csv", "--threads", "0"],
+            &["a.csv", "--max-memory", "much"],
+            &["a.csv", "--mm-bound", "exact"],
+            &["a.csv", "--where", "train"],
+            &["a.csv", "--format", "xls"],
+            &["a.csv", "--scores", "s.xlsx"],
+            &["a.csv", "--dense-plan", "p.csv"],
+            &["a.csv", "--write-anndata", "b.h5ad"],
+            &["a.h5ad", "--transpose", "--write-anndata", "b.h5ad"],
+            &["a.csv", "--normalize-total", "0"],
+            &["a.csv", "--top-variable", "0"],
+            &["a.csv", "--checkpoint-every", "-1"],
+            &["a.csv", "-v", "-q"],
+            &[],
+        ] {
+            assert!(fit(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Options of every command that reads a table.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use ewca_io::{Format, Missing, Preprocessing, ReadOptions};
+
+use super::job::TableJob;
+use super::values;
+use crate::input::Input;
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "The table")]
+pub struct TableArgs {
+    /// The column that holds the classes; it is no feature
+    #[arg(long, value_name = "COLUMN")]
+    label: Option<String>,
+
+    /// The column that names the samples; it is no feature [default: the file's own names, or row numbers from 1]
+    #[arg(long, value_name = "COLUMN")]
+    id: Option<String>,
+
+    /// A column to leave out; may be given several times
+    #[arg(long, value_name = "COLUMN")]
+    ignore: Vec<String>,
+
+    /// Use only the rows with this text in this column, which is then no feature
+    #[arg(long = "where", value_name = "COLUMN=TEXT", value_parser = values::condition)]
+    only: Option<(String, String)>,
+
+    /// What to do with missing cells (empty, NA, NaN)
+    #[arg(long, value_name = "HOW", default_value = "error")]
+    missing: MissingArg,
+
+    /// The file has features in rows and samples in columns
+    #[arg(long)]
+    transpose: bool,
+
+    /// Which array (.npz), variable (.mat) or layer (.h5ad) to read
+    #[arg(long, value_name = "NAME", visible_aliases = ["variable", "layer"])]
+    array: Option<String>,
+
+    /// The format: csv npy npz parquet arrow mat mtx 10x h5ad [default: found in the file]
+    #[arg(long, value_name = "NAME", value_parser = values::format)]
+    format: Option<Format>,
+
+    /// The first line of a text table holds data, not names
+    #[arg(long)]
+    no_header: bool,
+
+    /// What separates the cells of a text table: , ; | tab or space [default: found in the text]
+    #[arg(long, value_name = "CHARACTER", value_parser = values::delimiter)]
+    delimiter: Option<u8>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum MissingArg {
+    /// Refuse the table, naming the first missing cell
+    Error,
+    /// Leave out rows with missing cells
+    DropRows,
+    /// Leave out columns with missing cells
+    DropColumns,
+    /// Put the column's mean in their place
+    Mean,
+}
+
+impl TableArgs {
+    /// The table at `input`, which may be `-`.
+    pub fn into_job(self, input: PathBuf, max_memory: Option<usize>) -> TableJob {
+        let missing = match self.missing {
+            MissingArg::Error => Missing::Error,
+            MissingArg::DropRows => Missing::DropRows,
+            MissingArg::DropColumns => Missing::DropColumns,
+            MissingArg::Mean => Missing::Mean,
+        };
+        let read = ReadOptions {
+            label: self.label,
+            id: self.id,
+            ignore: self.ignore,
+            filter: self.only,
+            header: !self.no_header,
+            delimiter: self.delimiter,
+            missing,
+            array: self.array,
+            transpose: self.transpose,
+            format: self.format,
+            max_bytes: max_memory.map(|bytes| bytes as u64),
+        };
+        TableJob { input: Input::named(input), read }
+    }
+
+    /// Whether the file is read as AnnData, as far as the arguments tell.
+    pub fn says_anndata(&self, input: &std::path::Path) -> bool {
+        let extension = input.extension().map(|extension| extension.to_ascii_lowercase());
+        let by_name = extension.is_some_and(|extension| ["h5ad", "h5", "hdf5"].iter().any(|known| extension == *known));
+        !self.transpose && self.format.map_or(by_name, |format| format == Format::H5ad)
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Preprocessing (in this order; the model remembers it)")]
+pub struct PreprocessingArgs {
+    /// Scale every sample to this total, such as 1e4
+    #[arg(long, value_name = "TOTAL", value_parser = values::positive, allow_negative_numbers = true)]
+    normalize_total: Option<f64>,
+
+    /// Take ln(1 + x) of every number
+    #[arg(long)]
+    log1p: bool,
+
+    /// Keep only the N features with the largest variance
+    #[arg(long, value_name = "N", value_parser = values::at_least_one)]
+    top_variable: Option<usize>,
+
+    /// Divide every feature by its standard deviation
+    #[arg(long, value_name = "HOW")]
+    scale: Option<ScaleArg>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ScaleArg {
+    /// Every feature has variance 1
+    UnitVariance,
+}
+
+impl PreprocessingArgs {
+    pub fn into_steps(self) -> Preprocessing {
+        Preprocessing {
+            normalize_total: self.normalize_total,
+            log1p: self.log1p,
+            top_variable: self.top_variable,
+            unit_variance: self.scale.is_some(),
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! `ewca inspect`: what is in a file, and how to go on.
+
+use std::fmt::Write;
+use std::io::Read;
+use std::path::Path;
+
+use ewca_io::{Format, Inspection, ModelFile, Summary, is_model};
+use serde_json::json;
+
+use crate::args::TableJob;
+use crate::failure::Failure;
+use crate::input::Input;
+use crate::outcome::Outcome;
+use crate::results::MODEL;
+use crate::terminal::Console;
+use crate::text::{count, number, percent, wrapped};
+use crate::transform::model_at;
+
+/// Names that are shown of each kind.
+const SHOWN: usize = 6;
+
+/// Runs the job.
+pub fn run(job: &TableJob, console: Console) -> Result<Outcome, Failure> {
+    let Input::File(path) = &job.input else {
+        return Err(Failure::Unfit {
+            file: job.input.name(),
+            problem: "cannot be inspected: it can be read only once; name a file".into(),
+        });
+    };
+    if holds_model(path) {
+        let file = model_at(path)?;
+        console.say(&about_model(path, &file));
+        console.report(&model_record(path, &file));
+    } else {
+        let inspection = ewca_io::inspect(path, &job.read)?;
+        let suggestion = suggestion(path, job, &inspection);
+        console.say(&about_table(path, &inspection, &suggestion));
+        console.report(&table_record(path, &inspection, &suggestion));
+    }
+    Ok(Outcome::Converged)
+}
+
+/// Whether the file is a model, or a folder with one.
+fn holds_model(path: &Path) -> bool {
+    if path.is_dir() {
+        return path.join(MODEL).is_file();
+    }
+    let mut head = [0; 9];
+    std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && is_model(&head)
+}
+
+fn about_model(path: &Path, file: &ModelFile) -> String {
+    let model = &file.model;
+    let mut text = format!("{}: a model, fitted by ewca {}\n\n", path.display(), file.program);
+    let mut line = |name: &str, value: String| {
+        let _ = writeln!(text, "  {name:<18}{value}");
+    };
+    let classes = file.labels.as_ref().map_or(String::new(), |labels| format!(", {}", classes(labels)));
+    line(
+        "fitted on",
+        format!("{} x {}", count(model.n_samples(), "sample"), count(file.preprocessing.features.len(), "feature"))
+            + &classes,
+    );
+    line("components", model.n_components().to_string());
+    line("epsilon", number(model.epsilon));
+    line("perplexity", format!("{} on average", number(model.perplexity.mean)));
+    line("explained", percent(model.explained_variance_ratio.iter().sum()));
+    line("ended", format!("{} (relative gradient {:.0e})", model.termination, model.certificate.relative_gradient));
+    line("collapsed", if model.certificate.collapsed { "yes" } else { "no" }.into());
+    line("preprocessing", steps(file));
+    line("features", names(&file.preprocessing.features));
+    line("training data", format!("checksum {:016x}", file.training_checksum));
+    let shown = path.display();
+    let _ = write!(text, "\nGo on with:\n  ewca transform {shown} new.csv\n  ewca neighbours {shown}\n");
+    text
+}
+
+fn classes(labels: &[String]) -> String {
+    let mut distinct: Vec<&String> = labels.iter().collect();
+    distinct.sort_unstable();
+    distinct.dedup();
+    match distinct.len() {
+        1 => "1 class".into(),
+        many => format!("{many} classes"),
+    }
+}
+
+/// The preprocessing in the words of the command line.
+fn steps(file: &ModelFile) -> String {
+    let steps = &file.preprocessing.steps;
+    let words: Vec<String> = [
+        steps.normalize_total.map(|total| format!("--normalize-total {total}")),
+        steps.log1p.then(|| "--log1p".into()),
+        steps.top_variable.map(|count| format!("--top-variable {count}")),
+        steps.unit_variance.then(|| "--scale unit-variance".into()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if words.is_empty() { "none".into() } else { words.join(" ") }
+}
+
+fn model_record(path: &Path, file: &ModelFile) -> serde_json::Value {
+    let model = &file.model;
+    json!({
+        "event": "model",
+        "file": path,
+        "version": file.program,
+        "n_samples": model.n_samples(),
+        "n_features": model.n_features(),
+        "n_components": model.n_components(),
+        "epsilon": model.epsilon,
+        "perplexity": model.perplexity,
+        "explained_variance_ratio": model.explained_variance_ratio,
+        "certificate": model.certificate,
+        "termination": model.termination.name(),
+        "preprocessing": file.preprocessing.steps,
+        "training_checksum": format!("{:016x}", file.training_checksum),
+    })
+}
+
+fn about_table(path: &Path, found: &Inspection, suggestion: &str) -> String {
+    let mut text = format!("{}: {}\n\n", path.display(), described(found.format));
+    for array in &found.arrays {
+        let shape: Vec<String> = array.shape.iter().map(usize::to_string).collect();
+        let parts = [array.name.clone(), shape.join(" x "), array.element.clone()];
+        let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        let kind = if found.format == Format::H5ad { "matrix" } else { "array" };
+        let _ = writeln!(text, "  {kind:<18}{}", parts.join(", "));
+    }
+    let mut line = |name: &str, value: String| {
+        let _ = writeln!(text, "  {name:<18}{value}");
+    };
+    if !found.text_columns.is_empty() {
+        let kind = if found.format == Format::H5ad { "columns of obs" } else { "text columns" };
+        line(kind, names(&found.text_columns));
+    }
+    if let Some(table) = &found.table {
+        line("shape", format!("{} x {}", count(table.rows, "row"), count(table.columns, "numeric column")));
+        if let Some(stored) = table.stored {
+            let share = stored as f64 / (table.rows as f64 * table.columns as f64).max(1.0);
+            line("sparse", format!("{stored} numbers stored, {}", percent(share)));
+        }
+        line("columns", table.features.as_ref().map_or("without names".into(), |features| names(features)));
+        line("row names", if table.has_ids { "yes" } else { "no" }.into());
+        line("missing", count(table.missing, "cell"));
+        if table.infinite > 0 {
+            line("infinite", count(table.infinite, "cell"));
+        }
+        if let Some((low, high)) = table.range {
+            line("range", format!("{} to {}", number(low), number(high)));
+        }
+    }
+    if let Some(problem) = &found.problem {
+        let _ = writeln!(text, "\n{}", wrapped(&format!("Cannot be read as it is: {problem}."), 2));
+    }
+    let _ = write!(text, "\nGo on with:\n  {suggestion}\n");
+    text
+}
+
+fn described(format: Format) -> &'static str {
+    match format {
+        Format::Csv => "a text table",
+        Format::Npy => "a NumPy array",
+        Format::Npz => "an archive of NumPy arrays",
+        Format::Parquet => "a Parquet table",
+        Format::Arrow => "an Arrow table",
+        Format::Mat => "a MATLAB file",
+        Format::Mtx => "a Matrix Market file",
+        Format::TenX => "a 10x folder",
+        Format::H5ad => "an AnnData file",
+        other => other.name(),
+    }
+}
+
+fn names(all: &[String]) -> String {
+    let shown: Vec<&str> = all.iter().take(SHOWN).map(String::as_str).collect();
+    let more = if all.len() > SHOWN { format!(" .. ({} in all)", all.len()) } else { String::new() };
+    shown.join(", ") + &more
+}
+
+fn table_record(path: &Path, found: &Inspection, suggestion: &str) -> serde_json::Value {
+    let arrays: Vec<_> = found
+        .arrays
+        .iter()
+        .map(|array| json!({ "name": array.name, "shape": array.shape, "element": array.element }))
+        .collect();
+    let table = found.table.as_ref().map(|table| {
+        json!({
+            "rows": table.rows,
+            "columns": table.columns,
+            "stored": table.stored,
+            "missing": table.missing,
+            "infinite": table.infinite,
+            "range": table.range,
+            "row_names": table.has_ids,
+        })
+    });
+    json!({
+        "event": "table",
+        "file": path,
+        "format": found.format.name(),
+        "arrays": arrays,
+        "text_columns": found.text_columns,
+        "table": table,
+        "problem": found.problem,
+        "suggestion": suggestion,
+    })
+}
+
+/// The command to go on with: guesses, by the names of the columns, where the file leaves a choice.
+fn suggestion(path: &Path, job: &TableJob, found: &Inspection) -> String {
+    let mut words = vec!["ewca fit".to_string(), word(&path.display().to_string())];
+    match (&found.table, &job.read.array) {
+        (Some(_), Some(array)) => words.push(format!("--array {}", word(array))),
+        (None, _) => words.extend(largest_matrix(found).map(|name| format!("--array {}", word(name)))),
+        _ => {}
+    }
+    words.extend(roles(found));
+    if let Some(table) = &found.table {
+        if table.missing > 0 {
+            words.push("--missing mean".into());
+        }
+        if wants_counts(table, found.format) {
+            words.push("--normalize-total 1e4 --log1p".into());
+        }
+    }
+    words.join(" ")
+}
+
+/// The name of the largest array that could be a table; the first of equals.
+fn largest_matrix(found: &Inspection) -> Option<&str> {
+    const NO_NUMBERS: [&str; 4] = ["text", "char", "cell", "other"];
+    let mut best: Option<(usize, &str)> = None;
+    for array in found.arrays.iter().filter(|array| !NO_NUMBERS.contains(&array.element.as_str())) {
+        if let [rows, columns] = array.shape[..]
+            && rows > 1
+            && best.is_none_or(|(cells, _)| rows.saturating_mul(columns) > cells)
+        {
+            best = Some((rows.saturating_mul(columns), &array.name));
+        }
+    }
+    best.map(|(_, name)| name)
+}
+
+/// What each column of text is good for.
+fn roles(found: &Inspection) -> Vec<String> {
+    let says = |name: &str, words: &[&str]| words.iter().any(|word| name.to_lowercase().contains(word));
+    let id = found.text_columns.iter().find(|name| {
+        let name = name.to_lowercase();
+        name == "id" || says(&name, &["sample", "name", "barcode", "_id"])
+    });
+    let others = || found.text_columns.iter().filter(|name| Some(*name) != id);
+    let label = others()
+        .find(|name| says(name, &["label", "class", "type", "group", "kind", "cluster", "species", "diagnosis"]))
+        .or(others().next().filter(|_| found.format != Format::H5ad));
+    let mut words = Vec::new();
+    // An AnnData file names its samples itself, and its columns of obs are no features anyway.
+    if found.format != Format::H5ad {
+        words.extend(id.map(|name| format!("--id {}", word(name))));
+    }
+    words.extend(label.map(|name| format!("--label {}", word(name))));
+    if found.format != Format::H5ad {
+        words.extend(others().filter(|name| Some(*name) != label).map(|name| format!("--ignore {}", word(name))));
+    }
+    words
+}
+
+/// Whether the numbers look like counts of molecules: sparse, not negative, and large.
+fn wants_counts(table: &Summary, format: Format) -> bool {
+    let sparse = table.stored.is_some() || format == Format::TenX;
+    sparse && table.range.is_some_and(|(low, high)| low >= 0.0 && high >= 50.0 && high.fract() == 0.0)
+}
+
+/// A word as a shell takes it.
+fn word(text: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "_-.:/@%+=".contains(c);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => text.into(),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
+}

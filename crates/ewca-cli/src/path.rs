@@ -1,0 +1,243 @@
+//! `ewca path`: fits along epsilon, and where they collapse.
+
+use std::fmt::Write;
+
+use ewca::{Model, Params, Samples, Start, Termination};
+use ewca_io::{Frame, Preprocessing, write_table};
+use serde_json::json;
+
+use crate::account::what_was_read;
+use crate::args::values::geometric;
+use crate::args::{PathJob, Steps};
+use crate::failure::Failure;
+use crate::fit::{start_threads, within_memory};
+use crate::input::Dataset;
+use crate::interrupt;
+use crate::outcome::Outcome;
+use crate::output::rehearse;
+use crate::progress::{Watcher, Work};
+use crate::results::ResultsFolder;
+use crate::terminal::Console;
+use crate::text::{count, number, percent, wrapped};
+
+/// Epsilons of a path that was given none.
+const AUTOMATIC: usize = 20;
+/// A direction of variance s2 collapses at epsilon = 3 s2 if the data are Gaussian along it; a little more is past it.
+const PAST_COLLAPSE: f64 = 3.6;
+/// From the first epsilon to the last. At the first, neighbours hardly count.
+const RANGE: f64 = 200.0;
+/// Data in groups collapse later: further epsilons to find it, each by the same factor.
+const FURTHER: usize = 10;
+
+const COLUMNS: [&str; 9] = [
+    "epsilon",
+    "perplexity",
+    "loss",
+    "explained_variance",
+    "explained_variance_ratio",
+    "eigenvalue",
+    "distance_to_pca",
+    "collapsed",
+    "converged",
+];
+
+/// Runs the job.
+pub fn run(job: &PathJob, console: Console) -> Result<Outcome, Failure> {
+    let name = job.table.input.name();
+    start_threads(job.limits.threads)?;
+    let data = Dataset::to_fit(job.table.read(console)?, &job.preprocessing, &name)?;
+    let refused = |source| Failure::Fit { file: name.clone(), source };
+    let samples = data.samples().map_err(refused)?;
+    let params = within_memory(&job.params, job.limits, &data, &name)?;
+    let _folder = ResultsFolder::make_for(job.output.parent().unwrap_or(&job.output))?;
+    rehearse(&job.output)?;
+
+    let steps = match &job.steps {
+        Steps::Automatic => AUTOMATIC,
+        Steps::Epsilons(steps) | Steps::Perplexities(steps) => steps.len(),
+    };
+    let mut watcher = Watcher::new(Work::Steps(steps), console);
+    interrupt::keep_results(watcher.stop_notice());
+    console.say(&what_was_read(&name, &data));
+    watcher.start();
+    let models = fitted(&samples, &params, &job.steps, &mut watcher);
+    watcher.finish();
+    let models = models.map_err(refused)?;
+
+    let rows: Vec<[f64; 9]> = models.iter().map(row).collect();
+    let columns = COLUMNS.map(String::from);
+    let values = rows.concat();
+    write_table(&job.output, &Frame { rows: rows.len(), texts: &[], columns: &columns, values: &values })?;
+    console.say(&account(&models, &job.preprocessing));
+    console.say(&format!("\nWritten to {}: {}\n", job.output.display(), count(rows.len(), "row")));
+    for model in &models {
+        console.report(&json!({
+            "event": "step",
+            "epsilon": model.epsilon,
+            "perplexity": model.perplexity.mean,
+            "loss": model.loss,
+            "explained_variance_ratio": model.explained_variance_ratio.iter().sum::<f64>(),
+            "eigenvalue": last_eigenvalue(model),
+            "distance_to_pca": model.distance_to_pca,
+            "collapsed": model.certificate.collapsed,
+            "converged": model.converged(),
+        }));
+    }
+    console.report(&json!({ "event": "path", "file": job.output, "collapse": collapse(&models) }));
+    if let Some(warning) = not_converged(&models)
+        && !console.talks()
+    {
+        console.warn(&warning);
+    }
+    Ok(ending(&models))
+}
+
+/// The worst of how the fits ended.
+fn ending(models: &[Model]) -> Outcome {
+    let any = |termination| models.iter().any(|model| model.termination == termination);
+    if any(Termination::Interrupted) {
+        return Outcome::Interrupted;
+    }
+    match models.iter().all(Model::converged) {
+        true => Outcome::Converged,
+        false => Outcome::NotConverged,
+    }
+}
+
+fn fitted(samples: &Samples<'_>, params: &Params, steps: &Steps, watcher: &mut Watcher) -> ewca::Result<Vec<Model>> {
+    match steps {
+        Steps::Epsilons(epsilons) => params.clone().check()?.path(samples, epsilons, watcher),
+        Steps::Perplexities(perplexities) => {
+            let mut models = Vec::new();
+            for &perplexity in perplexities {
+                models.push(params.clone().perplexity(perplexity).check()?.fit_observed(samples, watcher)?);
+                if interrupt::requested() {
+                    break;
+                }
+            }
+            Ok(models)
+        }
+        Steps::Automatic => automatic(samples, params, watcher),
+    }
+}
+
+/// A path from PCA to just past the collapse.
+fn automatic(samples: &Samples<'_>, params: &Params, watcher: &mut Watcher) -> ewca::Result<Vec<Model>> {
+    let last = PAST_COLLAPSE * last_variance(samples, params)?;
+    let epsilons = geometric(last / RANGE, last, AUTOMATIC);
+    let mut models = params.clone().check()?.path(samples, &epsilons, watcher)?;
+    let factor = RANGE.powf(1.0 / (AUTOMATIC - 1) as f64);
+    for _ in 0..FURTHER {
+        let Some(model) = models.last() else { break };
+        if model.certificate.collapsed || interrupt::requested() {
+            break;
+        }
+        let next = params.clone().start(Start::Loadings(model.components.clone())).epsilon(factor * model.epsilon);
+        models.push(next.check()?.fit_observed(samples, watcher)?);
+    }
+    Ok(models)
+}
+
+/// The variance of the last of the k principal components.
+fn last_variance(samples: &Samples<'_>, params: &Params) -> ewca::Result<f64> {
+    // Towards epsilon = 0 the fit is PCA, where it starts; only the scale of the data must be known. The sample that is
+    // farthest from the mean tells it: its squared distance is between the total variance and n times that.
+    let mean = samples.mean();
+    let square = |row: usize| samples.row(row).iter().zip(mean).map(|(x, m)| (x - m).powi(2)).sum::<f64>();
+    let largest = (0..samples.rows()).map(square).fold(f64::MIN_POSITIVE, f64::max);
+    let tiny = (1e-12 * largest / samples.rows() as f64).max(f64::MIN_POSITIVE);
+    let pca = params.clone().restarts(0).epsilon(tiny).check()?;
+    let model = pca.fit_observed(samples, &mut |_: &ewca::Progress<'_>| ewca::Control::Continue)?;
+    Ok(model.explained_variance.last().copied().unwrap_or(largest))
+}
+
+/// The k-th eigenvalue of M: the one that collapses first.
+fn last_eigenvalue(model: &Model) -> f64 {
+    model.certificate.eigenvalues.last().copied().unwrap_or(f64::NAN)
+}
+
+fn row(model: &Model) -> [f64; 9] {
+    [
+        model.epsilon,
+        model.perplexity.mean,
+        model.loss,
+        model.explained_variance.iter().sum(),
+        model.explained_variance_ratio.iter().sum(),
+        last_eigenvalue(model),
+        model.distance_to_pca,
+        f64::from(u8::from(model.certificate.collapsed)),
+        f64::from(u8::from(model.converged())),
+    ]
+}
+
+/// The largest epsilon before the first collapsed one, and that one: in ascending order of epsilon.
+fn collapse(models: &[Model]) -> Option<(Option<f64>, f64)> {
+    let mut order: Vec<&Model> = models.iter().collect();
+    order.sort_by(|a, b| a.epsilon.total_cmp(&b.epsilon));
+    let first = order.iter().position(|model| model.certificate.collapsed)?;
+    Some((first.checked_sub(1).map(|before| order[before].epsilon), order[first].epsilon))
+}
+
+/// How many fits did not converge, and what to do about it.
+fn not_converged(models: &[Model]) -> Option<String> {
+    let ended = |termination| models.iter().filter(|model| model.termination == termination).count();
+    let (limit, stalled) = (ended(Termination::MaxIterations), ended(Termination::Stalled));
+    if ended(Termination::Interrupted) > 0 {
+        return Some(format!("interrupted after {}", count(models.len(), "fit")));
+    }
+    let advice = match (limit, stalled) {
+        (0, 0) => return None,
+        (_, 0) => "raise --max-iterations",
+        (0, _) => "the tolerance is finer than rounding allows there; loosen --tolerance",
+        _ => "raise --max-iterations, and loosen --tolerance",
+    };
+    Some(format!("{} of {} did not converge; {advice}", limit + stalled, count(models.len(), "fit")))
+}
+
+fn account(models: &[Model], steps: &Preprocessing) -> String {
+    let k = models.first().map_or(0, Model::n_components);
+    let mut text = format!(
+        "\n  {:>10} {:>10} {:>11} {:>10} {:>12} {:>12}\n",
+        "epsilon",
+        "perplexity",
+        "loss",
+        "explained",
+        format!("eigenvalue {k}"),
+        "PCA distance"
+    );
+    for model in models {
+        let mark = match (model.certificate.collapsed, model.converged()) {
+            (true, _) => " *",
+            (_, false) => " ?",
+            _ => "",
+        };
+        let _ = writeln!(
+            text,
+            "  {:>10} {:>10} {:>11} {:>10} {:>12} {:>12}{mark}",
+            number(model.epsilon),
+            number(model.perplexity.mean),
+            number(model.loss),
+            percent(model.explained_variance_ratio.iter().sum()),
+            number(last_eigenvalue(model)),
+            number(model.distance_to_pca),
+        );
+    }
+    let said = match collapse(models) {
+        Some((Some(before), at)) => format!(
+            "Collapses between epsilon {} and {} (*: eigenvalue {k} of M is not positive, and components shrink the data \
+             instead of showing them). Stay below.",
+            number(before),
+            number(at)
+        ),
+        Some((None, _)) => "Collapsed at every epsilon (*): begin with smaller ones.".into(),
+        None => "Does not collapse at these epsilons.".into(),
+    };
+    let _ = write!(text, "\n{}\n", wrapped(&said, 0));
+    if let Some(warning) = not_converged(models) {
+        let _ = writeln!(text, "{}", wrapped(&format!("?: {warning}."), 3));
+    }
+    if !steps.is_nothing() {
+        text.push_str("Epsilon is in squared units of the preprocessed data.\n");
+    }
+    text
+}
