@@ -5,6 +5,7 @@
 //! `__index_level_0__` holds the ids.
 
 mod array;
+mod guard;
 
 use std::io::Cursor;
 
@@ -17,7 +18,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use crate::columns::Columns;
 use crate::error::excerpt;
 use crate::finish::Draft;
-use crate::source::growth_limit;
+use crate::source::{contained, growth_limit};
 use crate::{DenseValues, Error, Place, ReadOptions, Values};
 
 /// The name that pandas gives to an index that has none.
@@ -27,6 +28,15 @@ const COLUMNS_AT_ONCE: usize = 64;
 
 /// Reads a Parquet file.
 pub(crate) fn read_parquet(bytes: Vec<u8>, file: &str, options: &ReadOptions) -> Result<Draft, Error> {
+    contained(file, "parquet", || decode_parquet(bytes, file, options))?
+}
+
+/// Reads an Arrow IPC file, or a stream.
+pub(crate) fn read_ipc(bytes: &[u8], file: &str, options: &ReadOptions) -> Result<Draft, Error> {
+    contained(file, "arrow", || decode_ipc(bytes, file, options))?
+}
+
+fn decode_parquet(bytes: Vec<u8>, file: &str, options: &ReadOptions) -> Result<Draft, Error> {
     let limit = growth_limit(bytes.len() as u64, options);
     let problem = |error: &dyn std::fmt::Display| Error::malformed(file, "parquet", error);
     let builder =
@@ -41,14 +51,15 @@ pub(crate) fn read_parquet(bytes: Vec<u8>, file: &str, options: &ReadOptions) ->
     read(schema, batches, "parquet", file, options, limit)
 }
 
-/// Reads an Arrow IPC file, or a stream.
-pub(crate) fn read_ipc(bytes: &[u8], file: &str, options: &ReadOptions) -> Result<Draft, Error> {
+fn decode_ipc(bytes: &[u8], file: &str, options: &ReadOptions) -> Result<Draft, Error> {
     let limit = growth_limit(bytes.len() as u64, options);
     let problem = |error| Error::malformed(file, "arrow", error);
     if bytes.starts_with(b"ARROW1") {
+        guard::check_file(bytes, limit).map_err(|problem| Error::malformed(file, "arrow", problem))?;
         let reader = FileReader::try_new(Cursor::new(bytes), None).map_err(problem)?;
         return read(reader.schema(), reader, "arrow", file, options, limit);
     }
+    guard::check_stream(bytes, limit).map_err(|problem| Error::malformed(file, "arrow", problem))?;
     let reader = StreamReader::try_new(Cursor::new(bytes), None).map_err(problem)?;
     read(reader.schema(), reader, "arrow", file, options, limit)
 }
