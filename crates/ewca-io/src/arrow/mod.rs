@@ -14,6 +14,7 @@ use arrow_array::cast::AsArray;
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, DataType, SchemaRef};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::metadata::ColumnChunkMetaData;
 
 use crate::columns::Columns;
 use crate::error::excerpt;
@@ -37,11 +38,16 @@ pub(crate) fn read_ipc(bytes: &[u8], file: &str, options: &ReadOptions) -> Resul
 }
 
 fn decode_parquet(bytes: Vec<u8>, file: &str, options: &ReadOptions) -> Result<Draft, Error> {
-    let limit = growth_limit(bytes.len() as u64, options);
+    let length = bytes.len() as u64;
+    let limit = growth_limit(length, options);
     let problem = |error: &dyn std::fmt::Display| Error::malformed(file, "parquet", error);
     let builder =
         ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)).map_err(|error| problem(&error))?;
     let schema = builder.schema().clone();
+    if builder.metadata().row_groups().iter().flat_map(|group| group.columns()).any(|column| is_outside(column, length))
+    {
+        return Err(problem(&"a column lies outside the file"));
+    }
     let claimed: i64 = builder.metadata().row_groups().iter().map(|group| group.num_rows()).sum();
     if claimed < 0 {
         return Err(problem(&"it claims a negative number of rows"));
@@ -49,6 +55,13 @@ fn decode_parquet(bytes: Vec<u8>, file: &str, options: &ReadOptions) -> Result<D
     let batch_size = batch_size(&schema).min(claimed as usize).max(1);
     let batches = builder.with_batch_size(batch_size).build().map_err(|error| problem(&error))?;
     read(schema, batches, "parquet", file, options, limit)
+}
+
+/// The parquet crate panics on places before the start of the file.
+fn is_outside(column: &ColumnChunkMetaData, length: u64) -> bool {
+    let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+    let end = start.checked_add(column.compressed_size());
+    start < 0 || column.compressed_size() < 0 || end.is_none_or(|end| end as u64 > length)
 }
 
 fn decode_ipc(bytes: &[u8], file: &str, options: &ReadOptions) -> Result<Draft, Error> {
