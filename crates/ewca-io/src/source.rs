@@ -95,6 +95,14 @@ fn compressed_problem(error: &io::Error) -> String {
     }
 }
 
+/// Runs a decoder of another crate. Some of them panic on damaged files that they should refuse (a Parquet
+/// page that needs a dictionary which is not there, say); that, too, is an error of the file. Nothing of
+/// the decoder is used afterwards.
+pub(crate) fn contained<T>(file: &str, format: &'static str, decode: impl FnOnce() -> T) -> Result<T, Error> {
+    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(decode));
+    outcome.map_err(|_| Error::malformed(file, format, "its parts contradict each other"))
+}
+
 /// Gives at most `limit` bytes of a reader, and remembers if there were more.
 pub(crate) struct Bounded<R> {
     inner: R,

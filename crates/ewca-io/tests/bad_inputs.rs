@@ -226,13 +226,13 @@ fn columnar() -> Vec<Bad> {
         bad(
             "cut.feather",
             cut("table.feather"),
-            "FILE: is not a valid arrow file: Parser error: Arrow file does not contain correct footer; copy or write it again",
+            "FILE: is not a valid arrow file: it does not end as one; copy or write it again",
         ),
         bad("old.feather", "FEA1....", "FILE: is a Feather file of version 1; write it again as Feather version 2"),
         bad(
             "text.arrow",
             "a,b\n1,2\n",
-            "FILE: is not a valid arrow file: Parser error: Unexpected end of stream: expected 174206049 metadata bytes, got 4; copy or write it again",
+            "FILE: is not a valid arrow file: it ends within a message; copy or write it again",
         ),
         bad(
             "text.h5ad",
@@ -316,7 +316,7 @@ fn files_that_may_not_be_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("secret.csv");
     fs::write(&path, "a\n1\n").unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
     // The superuser may read everything, and then there is nothing to see here.
     if fs::File::open(&path).is_err() {
         assert_eq!(

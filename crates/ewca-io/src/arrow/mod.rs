@@ -5,6 +5,7 @@
 //! `__index_level_0__` holds the ids.
 
 mod array;
+mod guard;
 
 use std::io::Cursor;
 
@@ -13,11 +14,12 @@ use arrow_array::cast::AsArray;
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, DataType, SchemaRef};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::metadata::ColumnChunkMetaData;
 
 use crate::columns::Columns;
 use crate::error::excerpt;
 use crate::finish::Draft;
-use crate::source::growth_limit;
+use crate::source::{contained, growth_limit};
 use crate::{DenseValues, Error, Place, ReadOptions, Values};
 
 /// The name that pandas gives to an index that has none.
@@ -27,11 +29,25 @@ const COLUMNS_AT_ONCE: usize = 64;
 
 /// Reads a Parquet file.
 pub(crate) fn read_parquet(bytes: Vec<u8>, file: &str, options: &ReadOptions) -> Result<Draft, Error> {
-    let limit = growth_limit(bytes.len() as u64, options);
+    contained(file, "parquet", || decode_parquet(bytes, file, options))?
+}
+
+/// Reads an Arrow IPC file, or a stream.
+pub(crate) fn read_ipc(bytes: &[u8], file: &str, options: &ReadOptions) -> Result<Draft, Error> {
+    contained(file, "arrow", || decode_ipc(bytes, file, options))?
+}
+
+fn decode_parquet(bytes: Vec<u8>, file: &str, options: &ReadOptions) -> Result<Draft, Error> {
+    let length = bytes.len() as u64;
+    let limit = growth_limit(length, options);
     let problem = |error: &dyn std::fmt::Display| Error::malformed(file, "parquet", error);
     let builder =
         ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)).map_err(|error| problem(&error))?;
     let schema = builder.schema().clone();
+    if builder.metadata().row_groups().iter().flat_map(|group| group.columns()).any(|column| is_outside(column, length))
+    {
+        return Err(problem(&"a column lies outside the file"));
+    }
     let claimed: i64 = builder.metadata().row_groups().iter().map(|group| group.num_rows()).sum();
     if claimed < 0 {
         return Err(problem(&"it claims a negative number of rows"));
@@ -41,14 +57,22 @@ pub(crate) fn read_parquet(bytes: Vec<u8>, file: &str, options: &ReadOptions) ->
     read(schema, batches, "parquet", file, options, limit)
 }
 
-/// Reads an Arrow IPC file, or a stream.
-pub(crate) fn read_ipc(bytes: &[u8], file: &str, options: &ReadOptions) -> Result<Draft, Error> {
+/// The parquet crate panics on places before the start of the file.
+fn is_outside(column: &ColumnChunkMetaData, length: u64) -> bool {
+    let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+    let end = start.checked_add(column.compressed_size());
+    start < 0 || column.compressed_size() < 0 || end.is_none_or(|end| end as u64 > length)
+}
+
+fn decode_ipc(bytes: &[u8], file: &str, options: &ReadOptions) -> Result<Draft, Error> {
     let limit = growth_limit(bytes.len() as u64, options);
     let problem = |error| Error::malformed(file, "arrow", error);
     if bytes.starts_with(b"ARROW1") {
+        guard::check_file(bytes, limit).map_err(|problem| Error::malformed(file, "arrow", problem))?;
         let reader = FileReader::try_new(Cursor::new(bytes), None).map_err(problem)?;
         return read(reader.schema(), reader, "arrow", file, options, limit);
     }
+    guard::check_stream(bytes, limit).map_err(|problem| Error::malformed(file, "arrow", problem))?;
     let reader = StreamReader::try_new(Cursor::new(bytes), None).map_err(problem)?;
     read(reader.schema(), reader, "arrow", file, options, limit)
 }

@@ -7,12 +7,16 @@ use rust_hdf5::{DatatypeMessage, H5Dataset, H5File, H5Group, Hdf5Error};
 
 use crate::error::{closest, counted, excerpt, truth_name};
 use crate::finish::Draft;
-use crate::source::growth_limit;
+use crate::source::{contained, growth_limit};
 use crate::sparse::{Compressed, Major};
 use crate::{DenseValues, Error, ReadOptions, Role, SparseValues, Values};
 
 /// Reads `X`, or the layer that the options name.
 pub(crate) fn read(path: &Path, file: &str, options: &ReadOptions) -> Result<Draft, Error> {
+    contained(file, "h5ad", || decode(path, file, options))?
+}
+
+fn decode(path: &Path, file: &str, options: &ReadOptions) -> Result<Draft, Error> {
     if options.transpose && (options.label.is_some() || options.filter.is_some()) {
         return Err(Error::Options {
             problem: "--label and --where name columns of obs, and --transpose makes samples of var".into(),
@@ -20,9 +24,9 @@ pub(crate) fn read(path: &Path, file: &str, options: &ReadOptions) -> Result<Dra
         });
     }
     let h5ad = H5ad::open(path, file, options)?;
-    let values = h5ad.matrix(options.array.as_deref())?;
     let features = h5ad.index("var")?;
     let index = h5ad.index("obs")?;
+    let values = h5ad.matrix(options.array.as_deref(), [index.len(), features.len()])?;
     let (rows, columns) = (values.rows(), values.columns());
     if (index.len(), features.len()) != (rows, columns) {
         let problem = format!(
@@ -97,7 +101,8 @@ impl<'a> H5ad<'a> {
         names
     }
 
-    fn matrix(&self, layer: Option<&str>) -> Result<Values, Error> {
+    /// The matrix, which should have one row per name in obs and one column per name in var.
+    fn matrix(&self, layer: Option<&str>, shape: [usize; 2]) -> Result<Values, Error> {
         let wanted = layer.unwrap_or("X");
         let known = self.matrices();
         if !known.iter().any(|name| name == wanted) {
@@ -111,7 +116,7 @@ impl<'a> H5ad<'a> {
         };
         if has(&parent.group_names(), wanted) {
             let group = parent.group(wanted).map_err(self.because(&path))?;
-            return Ok(Values::Sparse(self.sparse(&group, &path)?));
+            return Ok(Values::Sparse(self.sparse(&group, &path, shape)?));
         }
         let dataset = self.dataset(&path)?;
         let &[rows, columns] = &dataset.shape()[..] else {
@@ -126,8 +131,9 @@ impl<'a> H5ad<'a> {
         Ok(Values::Dense(DenseValues { rows, columns, data }))
     }
 
-    /// A sparse matrix is a group with `data`, `indices` and `indptr`.
-    fn sparse(&self, group: &H5Group, path: &str) -> Result<SparseValues, Error> {
+    /// A sparse matrix is a group with `data`, `indices` and `indptr`. It also says its shape, but the
+    /// names are what counts.
+    fn sparse(&self, group: &H5Group, path: &str, shape: [usize; 2]) -> Result<SparseValues, Error> {
         let major = match group.attr_string("encoding-type").or(group.attr_string("h5sparse_format")).as_deref() {
             Ok("csr_matrix" | "csr") => Major::Row,
             Ok("csc_matrix" | "csc") => Major::Column,
@@ -136,8 +142,6 @@ impl<'a> H5ad<'a> {
         let offsets = self.integers(&format!("{path}/indptr"))?;
         // A negative offset becomes one that is far too large, and is refused as such.
         let offsets = offsets.into_iter().map(|offset| offset as usize).collect();
-        // The group also says its shape; the names say the same, and they are needed anyway.
-        let shape = [self.index("obs")?.len(), self.index("var")?.len()];
         let indices = self.integers(&format!("{path}/indices"))?;
         let data = format!("{path}/data");
         let values = self.numbers(&self.dataset(&data)?, &data)?;
@@ -228,29 +232,34 @@ impl<'a> H5ad<'a> {
         self.plain_texts(&dataset, &path)
     }
 
-    /// A categorical column (`codes`, `categories`), or one with missing values (`values`, `mask`).
+    /// A categorical column (`codes`, `categories`), or one with missing values.
     fn encoded_texts(&self, column: &H5Group, path: &str) -> Result<Vec<String>, Error> {
+        if !has(&column.dataset_names(), "codes") {
+            return self.masked_texts(column, path);
+        }
+        let categories = format!("{path}/categories");
+        // A damaged file may have a group in itself: categories are never looked for in categories.
+        let words = match column.group("categories") {
+            Ok(group) => self.masked_texts(&group, &categories)?,
+            Err(_) => self.plain_texts(&self.dataset(&categories)?, &categories)?,
+        };
+        let codes = format!("{path}/codes");
+        Ok(pick(&self.numbers(&self.dataset(&codes)?, &codes)?, &words))
+    }
+
+    /// A column with missing values: `values`, and a `mask` that tells which are.
+    fn masked_texts(&self, column: &H5Group, path: &str) -> Result<Vec<String>, Error> {
         let names = column.dataset_names();
-        let part = |name: &str| self.dataset(&format!("{path}/{name}"));
-        if has(&names, "codes") {
-            let words = match has(&column.group_names(), "categories") {
-                true => {
-                    let path = format!("{path}/categories");
-                    self.encoded_texts(&column.group("categories").map_err(self.because(&path))?, &path)?
-                }
-                false => self.plain_texts(&part("categories")?, path)?,
-            };
-            return Ok(pick(&self.numbers(&part("codes")?, path)?, &words));
+        if !has(&names, "values") || !has(&names, "mask") {
+            return Err(self.malformed(format!("{path} is neither a list nor categories")));
         }
-        if has(&names, "values") && has(&names, "mask") {
-            let mut texts = self.plain_texts(&part("values")?, path)?;
-            let mask = part("mask")?.read_raw_bytes().map_err(self.because(path))?;
-            for (text, _) in texts.iter_mut().zip(mask).filter(|(_, missing)| *missing != 0) {
-                text.clear();
-            }
-            return Ok(texts);
+        let (values, mask) = (format!("{path}/values"), format!("{path}/mask"));
+        let mut texts = self.plain_texts(&self.dataset(&values)?, &values)?;
+        let mask = self.dataset(&mask)?.read_raw_bytes().map_err(self.because(&mask))?;
+        for (text, _) in texts.iter_mut().zip(mask).filter(|(_, missing)| *missing != 0) {
+            text.clear();
         }
-        Err(self.malformed(format!("{path} is neither a list nor categories")))
+        Ok(texts)
     }
 
     fn plain_texts(&self, dataset: &H5Dataset, path: &str) -> Result<Vec<String>, Error> {
