@@ -14,7 +14,7 @@ fn column(table: &str, name: &str) -> Vec<f64> {
 fn a_bare_path_goes_from_pca_past_the_collapse() {
     let shop = Workshop::new();
     shop.write("data.csv", numbers(60, 5));
-    let run = shop.run(&["path", "data.csv", "-k", "2", "--solver", "bcd"]).succeeded();
+    let run = shop.run(&["path", "data.csv", "-k", "2"]).succeeded();
     assert!(run.out.contains("Collapses between epsilon"), "{}", run.out);
     assert!(run.out.lines().all(|line| line.chars().count() <= 80), "{}", run.out);
     let table = shop.read("ewca-out/path.csv");
@@ -49,7 +49,7 @@ fn given_epsilons_and_perplexities_are_kept_in_their_order() {
 fn a_path_for_programs_is_json_lines() {
     let shop = Workshop::new();
     shop.write("data.csv", numbers(40, 4));
-    let run = shop.run(&["path", "data.csv", "--epsilons", "1:1e6:3", "--json", "--solver", "bcd"]).succeeded();
+    let run = shop.run(&["path", "data.csv", "--epsilons", "1:1e6:3", "--json"]).succeeded();
     let lines: Vec<serde_json::Value> = run.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines.len(), 4);
     assert_eq!((&lines[0]["event"], &lines[0]["collapsed"]), (&"step".into(), &false.into()));

@@ -411,3 +411,31 @@ fn bad_parameters_are_named() {
     assert!(matches!(model.transform::<f64>(&[], 0).unwrap_err(), Error::Shape { .. }));
     assert_eq!(model.inverse_transform(&Matrix::zeros(1, 2)).unwrap_err(), Error::Columns { expected: 1, found: 2 });
 }
+
+/// A warm start with a rough plan had a loss below the true one, so that no step seemed to lower it: fits along a path ended as
+/// stalled where direct ones converged.
+#[test]
+fn a_rough_plan_does_not_stall_a_warm_start() {
+    let mut state = 7u64.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut noise = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    };
+    let x: Vec<f64> = (0..60 * 5)
+        .map(|at| {
+            let (row, feature) = (at / 5, at % 5);
+            let centre = if feature % 3 == row % 3 { 4.0 } else { 0.0 };
+            centre + noise() / (1.0 + feature as f64)
+        })
+        .collect();
+    let samples = Samples::new(&x, 60, 5).unwrap();
+    let params = Ewca::params(2).check().unwrap();
+    let epsilons: Vec<f64> = (0..30).map(|i| 0.1 * 1.3f64.powi(i)).chain([11.64, 15.39]).collect();
+    for model in params.path(&samples, &epsilons, &mut |_: &Progress<'_>| Control::Continue).unwrap() {
+        check_fit(&samples, &model);
+        assert!(model.converged(), "epsilon {}: {}", model.epsilon, model.termination);
+    }
+    for model in params.path(&samples, &[11.64, 15.39], &mut |_: &Progress<'_>| Control::Continue).unwrap() {
+        assert!(model.converged(), "epsilon {}: {}", model.epsilon, model.termination);
+    }
+}

@@ -379,7 +379,11 @@ impl<'a> Run<'a> {
             Solver::Bcd => bcd::step(objective, &mut state.solver, self.plan_goal())?,
             Solver::Mm(params) => mm::step(objective, &mut state.solver, params, self.plan_goal())?,
         };
-        if outcome == Outcome::Stuck {
+        if outcome == Outcome::Stuck && state.solver.point.marginal_error > self.plan_goal() {
+            // The dual value of a rough plan is too low for any step to beat it: try again from an accurate one.
+            state.solver.tighten(objective, self.plan_goal());
+            state.solver.curvature = lbfgs::Curvature::default();
+        } else if outcome == Outcome::Stuck {
             let before = state.solver.point.loss;
             let found = objective.leading(&state.solver.point)?;
             self.leave(objective, state, found);
