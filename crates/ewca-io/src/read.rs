@@ -19,7 +19,7 @@ pub fn read_table(path: &Path, options: &ReadOptions) -> Result<Table, Error> {
 /// Reads a table from a stream, such as the standard input. `name` stands for the file in messages,
 /// and its extension counts where the bytes leave a doubt.
 pub fn read_table_from(reader: impl Read, name: &str, options: &ReadOptions) -> Result<Table, Error> {
-    let bytes = source::load_from(reader, name, options)?;
+    let bytes = source::load_from(reader, 0, name, options)?;
     finish(read_bytes(bytes, name, options)?.1, name, options)
 }
 
@@ -43,7 +43,8 @@ pub(crate) fn read_draft(path: &Path, options: &ReadOptions) -> Result<(Format, 
         let reader = BufReader::with_capacity(1 << 18, (&head[..]).chain(opened));
         return Ok((Format::Npy, npy::read(reader, Some(length), &file)?));
     }
-    let bytes = source::load_from((&head[..]).chain(opened), &file, options)?;
+    let length = source::length_of(&opened);
+    let bytes = source::load_from((&head[..]).chain(opened), length, &file, options)?;
     read_bytes(bytes, &file, options)
 }
 

@@ -16,13 +16,19 @@ const LARGEST_RATIO: u64 = 256;
 pub(crate) fn load(path: &Path, options: &ReadOptions) -> Result<Vec<u8>, Error> {
     let file = file_name(path);
     let opened = File::open(path).map_err(|source| Error::Read { file: file.clone(), source })?;
-    load_from(opened, &file, options)
+    let length = length_of(&opened);
+    load_from(opened, length, &file, options)
 }
 
-/// The bytes that `reader` gives, decompressed.
-pub(crate) fn load_from(reader: impl Read, file: &str, options: &ReadOptions) -> Result<Vec<u8>, Error> {
+/// The length of a regular file; nothing for a pipe and the like.
+pub(crate) fn length_of(file: &File) -> u64 {
+    file.metadata().map_or(0, |metadata| if metadata.is_file() { metadata.len() } else { 0 })
+}
+
+/// The bytes that `reader` gives, decompressed; `length` is how many there should be, or 0.
+pub(crate) fn load_from(reader: impl Read, length: u64, file: &str, options: &ReadOptions) -> Result<Vec<u8>, Error> {
     let limit = options.max_bytes.unwrap_or(u64::MAX);
-    let bytes = take(reader, limit).map_err(|failure| failure.into_error(file))?;
+    let bytes = take(reader, limit, length).map_err(|failure| failure.into_error(file))?;
     if bytes.is_empty() {
         return Err(Error::Empty { file: file.into() });
     }
@@ -41,11 +47,11 @@ pub(crate) fn check_length(length: u64, file: &str, options: &ReadOptions) -> Re
 pub(crate) fn decompressed(bytes: Vec<u8>, file: &str, options: &ReadOptions) -> Result<Vec<u8>, Error> {
     let limit = growth_limit(bytes.len() as u64, options);
     let inside = if bytes.starts_with(&[0x1f, 0x8b]) {
-        take(flate2::read::MultiGzDecoder::new(&bytes[..]), limit).map_err(|failure| (failure, "gzip"))
+        take(flate2::read::MultiGzDecoder::new(&bytes[..]), limit, 0).map_err(|failure| (failure, "gzip"))
     } else if bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
         zstd::stream::read::Decoder::with_buffer(&bytes[..])
             .map_err(Failure::Io)
-            .and_then(|decoder| take(decoder, limit))
+            .and_then(|decoder| take(decoder, limit, 0))
             .map_err(|failure| (failure, "zstd"))
     } else {
         return Ok(bytes);
@@ -78,9 +84,13 @@ impl Failure {
     }
 }
 
-/// Everything that `reader` gives, unless it is more than `limit`. The buffer grows as bytes come.
-fn take(reader: impl Read, limit: u64) -> Result<Vec<u8>, Failure> {
+/// Everything that `reader` gives, unless it is more than `limit`. The buffer grows as bytes come; room for
+/// the `length` of a file that is there is made at once, where it can be.
+fn take(reader: impl Read, limit: u64, length: u64) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
+    if length <= limit {
+        let _ = bytes.try_reserve_exact(usize::try_from(length).unwrap_or(0));
+    }
     reader.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(Failure::Io)?;
     if bytes.len() as u64 > limit {
         return Err(Failure::Limit(limit));
