@@ -243,7 +243,9 @@ pub fn explained_variance(model: &Model) -> String {
 
 /// The mean time of one pass over the kernel, with all else that an iteration does.
 fn time_per_pass(model: &Model) -> Duration {
-    model.timings.iterations.div_f64(model.kernel_passes.max(1) as f64)
+    // The certificate's passes are in the finish.
+    let passes = model.history.last().map_or(model.kernel_passes, |last| last.kernel_passes);
+    model.timings.iterations.div_f64(passes.max(1) as f64)
 }
 
 fn line(text: &mut String, name: &str, value: &str) {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use ewca::Params;
+use ewca::{Model, Params, Samples};
 use ewca_io::ModelFile;
 use serde::Serialize;
 
@@ -119,4 +119,15 @@ pub fn within_memory(params: &Params, limits: Limits, data: &Dataset, file: &str
         Some(left) => Ok(params.memory_budget(left)),
         None => Err(Failure::Memory { file: file.into(), needed, budget }),
     }
+}
+
+/// PCA with these parameters: the limit of a small epsilon.
+pub fn pca(samples: &Samples<'_>, params: &Params) -> ewca::Result<Model> {
+    // Only the scale of the data must be known. The sample that is farthest from the mean tells it: its squared distance is
+    // between the total variance and n times that.
+    let mean = samples.mean();
+    let square = |row: usize| samples.row(row).iter().zip(mean).map(|(x, m)| (x - m).powi(2)).sum::<f64>();
+    let largest = (0..samples.rows()).map(square).fold(f64::MIN_POSITIVE, f64::max);
+    let tiny = (1e-12 * largest / samples.rows() as f64).max(f64::MIN_POSITIVE);
+    params.clone().restarts(0).epsilon(tiny).fit(samples)
 }

@@ -30,6 +30,7 @@ mod plot;
 mod progress;
 mod reconstruct;
 mod results;
+mod select;
 mod summary;
 mod terminal;
 mod text;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         Job::Reconstruct(job) => reconstruct::run(&job, console),
         Job::Neighbours(job) => neighbours::run(&job, console),
         Job::Path(job) => path::run(&job, console),
+        Job::Select(job) => select::run(&job, console),
         Job::Inspect(job) => inspect::run(&job, console),
         Job::Demo(job) => demo::run(&job, console),
         Job::Completions(shell) => manual::completions(shell),

@@ -10,7 +10,7 @@ use crate::account::what_was_read;
 use crate::args::values::geometric;
 use crate::args::{PathJob, Steps};
 use crate::failure::Failure;
-use crate::fit::{start_threads, within_memory};
+use crate::fit::{pca, start_threads, within_memory};
 use crate::input::Dataset;
 use crate::interrupt;
 use crate::outcome::Outcome;
@@ -123,7 +123,8 @@ fn fitted(samples: &Samples<'_>, params: &Params, steps: &Steps, watcher: &mut W
 
 /// A path from PCA to just past the collapse.
 fn automatic(samples: &Samples<'_>, params: &Params, watcher: &mut Watcher) -> ewca::Result<Vec<Model>> {
-    let last = PAST_COLLAPSE * last_variance(samples, params)?;
+    let variances = pca(samples, params)?.explained_variance;
+    let last = PAST_COLLAPSE * variances[variances.len() - 1];
     let epsilons = geometric(last / RANGE, last, AUTOMATIC);
     let mut models = params.clone().check()?.path(samples, &epsilons, watcher)?;
     let factor = RANGE.powf(1.0 / (AUTOMATIC - 1) as f64);
@@ -136,19 +137,6 @@ fn automatic(samples: &Samples<'_>, params: &Params, watcher: &mut Watcher) -> e
         models.push(next.check()?.fit_observed(samples, watcher)?);
     }
     Ok(models)
-}
-
-/// The variance of the last of the k principal components.
-fn last_variance(samples: &Samples<'_>, params: &Params) -> ewca::Result<f64> {
-    // Towards epsilon = 0 the fit is PCA, where it starts; only the scale of the data must be known. The sample that is
-    // farthest from the mean tells it: its squared distance is between the total variance and n times that.
-    let mean = samples.mean();
-    let square = |row: usize| samples.row(row).iter().zip(mean).map(|(x, m)| (x - m).powi(2)).sum::<f64>();
-    let largest = (0..samples.rows()).map(square).fold(f64::MIN_POSITIVE, f64::max);
-    let tiny = (1e-12 * largest / samples.rows() as f64).max(f64::MIN_POSITIVE);
-    let pca = params.clone().restarts(0).epsilon(tiny).check()?;
-    let model = pca.fit_observed(samples, &mut |_: &ewca::Progress<'_>| ewca::Control::Continue)?;
-    Ok(model.explained_variance.last().copied().unwrap_or(largest))
 }
 
 /// The k-th eigenvalue of M: the one that collapses first.

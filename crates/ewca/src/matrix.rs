@@ -1,6 +1,6 @@
 //! A dense matrix, and the few products and factorisations that the method needs.
 //!
-//! All of `faer` is behind this module. Its own parallelism changes results in the last bits with the number of threads, so
+//! `faer` is used here and in `samples::dense`, nowhere else. Its own parallelism changes results in the last bits with the number of threads, so
 //! products run sequentially inside blocks of fixed size, the blocks run in parallel, and sums over blocks are taken in order.
 
 use std::ops::Range;

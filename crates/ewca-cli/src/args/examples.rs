@@ -73,6 +73,15 @@ Examples:
   ewca path data.csv -k 5 --perplexities 2,5,10,20,50
           the same as numbers of neighbours";
 
+pub const SELECT: &str = "\
+Examples:
+  ewca select data.csv --label class -k 4..12
+          judge 4 to 12 components, 20 epsilons each
+  ewca select data.csv --label class -k 5,8 --epsilons 5:200:20 --seed 1
+          the paper's grid
+  ewca select data.csv
+          no labels: a rule of thumb";
+
 pub const INSPECT: &str = "\
 Examples:
   ewca inspect data.csv

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap_complete::Shell;
 use ewca::Params;
 use ewca_io::{Preprocessing, ReadOptions};
+use ewca_lab::Protocol;
 
 use crate::exports::Exports;
 use crate::input::Input;
@@ -33,6 +34,8 @@ pub enum Job {
     Neighbours(Box<NeighboursJob>),
     /// `ewca path`.
     Path(Box<PathJob>),
+    /// `ewca select`.
+    Select(Box<SelectJob>),
     /// `ewca inspect`.
     Inspect(Box<TableJob>),
     /// `ewca demo`.
@@ -152,6 +155,25 @@ pub struct PathJob {
     pub steps: Steps,
     /// What the run may use.
     pub limits: Limits,
+    /// The file for the table.
+    pub output: PathBuf,
+}
+
+/// The choice of k and epsilon.
+#[derive(Debug)]
+pub struct SelectJob {
+    /// The table.
+    pub table: TableJob,
+    /// What to do to it before the fits.
+    pub preprocessing: Preprocessing,
+    /// The numbers of components to judge, ascending.
+    pub components: Vec<usize>,
+    /// The epsilons to choose from; from the variances when `None`.
+    pub epsilons: Option<Vec<f64>>,
+    /// The splits.
+    pub protocol: Protocol,
+    /// The number of threads; all when `None`.
+    pub threads: Option<usize>,
     /// The file for the table.
     pub output: PathBuf,
 }

@@ -12,13 +12,15 @@ use std::time::Duration;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
+use ewca_lab::Protocol;
 
 pub use job::{
-    CheckpointJob, DemoJob, FitJob, Job, Limits, NeighboursJob, PathJob, Request, Steps, TableJob, TransformJob, Wanted,
+    CheckpointJob, DemoJob, FitJob, Job, Limits, NeighboursJob, PathJob, Request, SelectJob, Steps, TableJob,
+    TransformJob, Wanted,
 };
 use method::{LimitArgs, MethodArgs, SpreadArgs};
 use table::{PreprocessingArgs, TableArgs};
-use values::Numbers;
+use values::{Counts, Numbers};
 
 use crate::exports::Exports;
 use crate::terminal::{Console, Verbosity};
@@ -107,6 +109,7 @@ enum Command {
     Reconstruct(Box<ReconstructArgs>),
     Neighbours(Box<NeighboursArgs>),
     Path(Box<PathArgs>),
+    Select(Box<SelectArgs>),
     Inspect(Box<InspectArgs>),
     Demo(DemoArgs),
     Completions(CompletionsArgs),
@@ -121,6 +124,7 @@ impl Command {
             Self::Reconstruct(_) => "reconstruct",
             Self::Neighbours(_) => "neighbours",
             Self::Path(_) => "path",
+            Self::Select(_) => "select",
             Self::Inspect(_) => "inspect",
             Self::Demo(_) => "demo",
             Self::Completions(_) => "completions",
@@ -135,6 +139,7 @@ impl Command {
             Self::Reconstruct(args) => Job::Reconstruct(Box::new(args.into_job())),
             Self::Neighbours(args) => Job::Neighbours(Box::new(args.into_job())),
             Self::Path(args) => Job::Path(Box::new(args.into_job()?)),
+            Self::Select(args) => Job::Select(Box::new(args.into_job())),
             Self::Inspect(args) => Job::Inspect(Box::new(args.table.into_job(args.file, None))),
             Self::Demo(args) => Job::Demo(DemoJob { output: args.output }),
             Self::Completions(args) => Job::Completions(args.shell),
@@ -361,6 +366,66 @@ impl NeighboursArgs {
 /// `-` is standard output.
 fn named_file(output: Option<PathBuf>) -> Option<PathBuf> {
     output.filter(|file| file.as_os_str() != "-")
+}
+
+/// Choose k and epsilon by how well nearest neighbours in the scores tell the classes of --label.
+///
+/// The protocol of the paper: the subspaces are found on all samples, without labels; for each of many stratified 50/50 splits
+/// epsilon is chosen on splits of the train half alone, and the test half is classified by its nearest neighbour. Without
+/// --label there is nothing to measure, and a rule of thumb is given as such.
+#[derive(Debug, Args)]
+#[command(after_help = examples::SELECT)]
+struct SelectArgs {
+    /// The table, in any format that `ewca fit` reads; `-` is standard input
+    input: PathBuf,
+
+    /// The numbers of components: a range such as 4..12, or a list such as 3,5,10
+    #[arg(short = 'k', long, value_name = "RANGE", default_value = "2..10", value_parser = values::counts)]
+    components: Counts,
+
+    /// The epsilons: FROM:TO:COUNT (a constant factor apart), or a list such as 5,10,50 [default: 20, from the variances]
+    #[arg(long, value_name = "RANGE", value_parser = values::epsilons, allow_hyphen_values = true)]
+    epsilons: Option<Numbers>,
+
+    /// The number of splits
+    #[arg(long, value_name = "N", default_value = "100", value_parser = values::at_least_one)]
+    splits: usize,
+
+    /// The number of splits of each train half
+    #[arg(long, value_name = "N", default_value = "20", value_parser = values::at_least_one)]
+    inner_splits: usize,
+
+    /// The seed of the splits
+    #[arg(long, value_name = "S", default_value = "0")]
+    seed: u64,
+
+    /// The file for the table: .csv, .tsv, .parquet or .arrow
+    #[arg(short, long, value_name = "FILE", default_value = "ewca-out/select.csv", value_parser = values::table_file)]
+    output: PathBuf,
+
+    #[command(flatten)]
+    table: TableArgs,
+
+    #[command(flatten)]
+    preprocessing: PreprocessingArgs,
+
+    #[command(flatten)]
+    limits: LimitArgs,
+}
+
+impl SelectArgs {
+    fn into_job(self) -> SelectJob {
+        let limits = Limits::from(self.limits);
+        SelectJob {
+            table: self.table.into_job(self.input, limits.max_memory),
+            preprocessing: self.preprocessing.into_steps(),
+            components: self.components.0,
+            epsilons: self.epsilons.map(|Numbers(epsilons)| epsilons),
+            protocol: Protocol { splits: self.splits, inner_splits: self.inner_splits, seed: self.seed },
+            threads: limits.threads,
+            output: self.output,
+        }
+    }
 }
 
 /// Fit along a sequence of epsilons, and say where the components collapse.

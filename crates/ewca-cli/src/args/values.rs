@@ -88,6 +88,28 @@ pub fn npy_file(text: &str) -> Result<PathBuf, String> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Numbers(pub Vec<f64>);
 
+/// Several counts in one argument, ascending.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Counts(pub Vec<usize>);
+
+/// Counts: `4..12` is all from 4 to 12; `3,5,10` is a list.
+pub fn counts(text: &str) -> Result<Counts, String> {
+    let expected = "expected a range, such as 4..12, or a list, such as 3,5,10";
+    let wrong = |_| expected.to_string();
+    if let [from, to] = text.split("..").collect::<Vec<_>>()[..] {
+        let (from, to) = (at_least_one(from.trim()).map_err(wrong)?, at_least_one(to.trim()).map_err(wrong)?);
+        return match from <= to && to - from < 10_000 {
+            true => Ok(Counts((from..=to).collect())),
+            false => Err(expected.into()),
+        };
+    }
+    let mut counts =
+        text.split(',').map(|part| at_least_one(part.trim())).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
+    counts.sort_unstable();
+    counts.dedup();
+    Ok(Counts(counts))
+}
+
 /// Epsilons: `5:200:20` is 20 of them from 5 to 200, each larger than the one before by the same factor; `5,10,50` is a list.
 pub fn epsilons(text: &str) -> Result<Numbers, String> {
     let expected = "expected FROM:TO:COUNT, such as 5:200:20, or a list, such as 5,10,50";
