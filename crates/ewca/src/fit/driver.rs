@@ -17,7 +17,7 @@ use crate::parallel;
 use crate::samples::{Samples, Scalar, Span};
 use crate::solvers::{Leading, Objective, Outcome, Point, Solver, State, bcd, lbfgs, mm};
 use crate::subspace::{
-    Orthonormalisation, canonical_signs, grassmann_distance, polar_factor, principal_rotation, random_frame,
+    Orthonormalisation, canonical_signs, grassmann_distance, polar_correction, principal_rotation, random_frame,
 };
 use crate::transport::Balancer;
 
@@ -436,9 +436,16 @@ impl<'a> Run<'a> {
             return Err(Error::State { what: "no attempt has begun, and they" });
         };
         let span = objective.span;
-        let all: Vec<usize> = (0..samples.rows()).collect();
-        let loadings = polar_factor(&span.loadings(samples, &best.point.frame))?;
-        let scores = samples.project(&all, samples.mean(), &loadings);
+        let (mut loadings, mut scores) = span.loadings(samples, &best.point.frame);
+        match polar_correction(&loadings)? {
+            Some(correction) => (loadings, scores) = (loadings.times(&correction), scores.times(&correction)),
+            None => {
+                // Directions that the squaring of the data has blurred.
+                loadings = Orthonormalisation::Qr.of(&loadings)?;
+                let all: Vec<usize> = (0..samples.rows()).collect();
+                scores = samples.project(&all, samples.mean(), &loadings);
+            }
+        }
         let (explained_variance, rotation) = principal_rotation(&scores, samples.weights())?;
         let mut components = loadings.times(&rotation);
         let signs = canonical_signs(&components);
@@ -533,11 +540,16 @@ fn first_guess(scores: &Matrix, weights: &[f64], target: f64) -> f64 {
             (0..n).map(|j| (0..point.len()).map(|l| (point[l] - scores.get(j, l)).powi(2)).sum()).collect()
         })
         .collect();
+    let logs: Vec<f64> = weights.iter().map(|a| a.ln()).collect();
     let mean_perplexity = |epsilon: f64| {
         let of_row = |row: &Vec<f64>| {
-            let masses = || row.iter().zip(weights).map(|(d, a)| (a * (-d / epsilon).exp(), d / epsilon, a));
-            let total: f64 = masses().map(|(m, ..)| m).sum();
-            (total.ln() - masses().map(|(m, d, a)| m * (a.ln() - d)).sum::<f64>() / total).exp()
+            let (mut total, mut sum) = (0.0, 0.0);
+            for ((d, a), log) in row.iter().zip(weights).zip(&logs) {
+                let mass = a * (-d / epsilon).exp();
+                total += mass;
+                sum += mass * (log - d / epsilon);
+            }
+            (total.ln() - sum / total).exp()
         };
         distances.iter().map(of_row).sum::<f64>() / distances.len() as f64
     };

@@ -9,6 +9,9 @@ mod simd;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, MatRef, Par};
+
 use crate::matrix::Matrix;
 use crate::parallel;
 use simd::LANES;
@@ -17,6 +20,8 @@ use simd::LANES;
 const TILE_ROWS: usize = 32;
 /// Columns of a tile: with its rows it fits into the second-level cache.
 const TILE_COLUMNS: usize = 512;
+/// From this many columns on, a matrix product is faster than dot products.
+const PRODUCT_COLUMNS: usize = 8;
 /// Multiply-adds that an exponential is worth.
 const EXP_COST: usize = 14;
 
@@ -85,9 +90,8 @@ impl Kernel {
             Some(stored) => {
                 let tile = &stored[rows.start * self.stride..rows.end * self.stride];
                 for strip in parallel::blocks(self.stride, TILE_COLUMNS) {
-                    let (first, width) = (strip.start, strip.len());
-                    let lines = &tile[first..];
-                    simd::add_product(lines, self.stride, width, &padded, self.stride, first, out, columns);
+                    let first = strip.start;
+                    self.add_product(&tile[first..], self.stride, strip, &padded, out, columns);
                 }
             }
             None => {
@@ -97,7 +101,7 @@ impl Kernel {
                     let tile = &mut tile[..rows.len() * width];
                     self.distances(rows.clone(), first, tile);
                     simd::exp_of_minus(tile);
-                    simd::add_product(tile, width, width, &padded, self.stride, first, out, columns);
+                    self.add_product(tile, width, strip, &padded, out, columns);
                 }
             }
         })
@@ -153,6 +157,32 @@ impl Kernel {
             each(chunk * TILE_ROWS..chunk * TILE_ROWS + out.len() / columns, out);
         });
         Matrix::from_fn(self.points, columns, |i, j| sums[i * columns + j])
+    }
+
+    /// `out` += tile * (the rows `strip` of the right-hand side): our own loops for a few columns, a matrix product for more.
+    fn add_product(
+        &self,
+        tile: &[f64],
+        tile_stride: usize,
+        strip: Range<usize>,
+        rhs: &[f64],
+        out: &mut [f64],
+        columns: usize,
+    ) {
+        let (first, width, rows) = (strip.start, strip.len(), out.len() / columns);
+        if columns < PRODUCT_COLUMNS {
+            simd::add_product(tile, tile_stride, width, rhs, self.stride, first, out, columns);
+            return;
+        }
+        let tile = MatRef::from_row_major_slice_with_stride(
+            &tile[..(rows - 1) * tile_stride + width],
+            rows,
+            width,
+            tile_stride,
+        );
+        let rhs = MatRef::from_column_major_slice(rhs, self.stride, columns).subrows(first, width);
+        let out = MatMut::from_row_major_slice_mut(out, rows, columns);
+        matmul(out, Accum::Add, tile, rhs, 1.0, Par::Seq);
     }
 
     /// |z_i - z_j|^2 / epsilon between `rows` and the points from `first` on, as many as `out` has room for.

@@ -8,7 +8,7 @@ use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::{Accum, MatMut, MatRef, Par};
 
 use super::{Scalar, Side};
-use crate::matrix::Matrix;
+use crate::matrix::{Matrix, sum_in_order};
 use crate::parallel;
 
 #[derive(Debug, Clone)]
@@ -23,26 +23,31 @@ impl<T: Scalar> Dense<'_, T> {
         &self.data[row * self.columns..(row + 1) * self.columns]
     }
 
-    /// Blocks of rows of about a quarter of a million values, whatever the number of threads.
-    fn row_blocks(&self) -> Vec<Range<usize>> {
-        parallel::blocks(self.rows, ((1 << 18) / self.columns).clamp(1, 4096))
-    }
-
     /// Sum of a_i (x_i - x_0), added to x_0: exact for constant columns, and accurate far from the origin.
+    ///
+    /// Wide data are cut into strips of columns, whose sums stay in the cache; others into blocks of rows.
     pub fn weighted_mean(&self, weights: &[f64]) -> Vec<f64> {
-        let parts = parallel::map(&self.row_blocks(), self.data.len(), |block| {
-            let mut sum = vec![0.0; self.columns];
-            for i in block {
+        let (rows, columns) = if self.columns > 4096 {
+            (parallel::blocks(self.rows, self.rows), parallel::blocks(self.columns, 2048))
+        } else {
+            (parallel::blocks(self.rows, (1 << 18) / self.columns), parallel::blocks(self.columns, self.columns))
+        };
+        let tiles = parallel::blocks(rows.len() * columns.len(), 1);
+        let parts = parallel::map(&tiles, self.data.len(), |tile| {
+            let (rows, columns) = (&rows[tile.start / columns.len()], &columns[tile.start % columns.len()]);
+            let origin = &self.row(0)[columns.clone()];
+            let mut sum = vec![0.0; columns.len()];
+            for i in rows.clone() {
                 let weight = weights[i];
-                for ((s, &x), &x0) in sum.iter_mut().zip(self.row(i)).zip(self.row(0)) {
+                for ((s, &x), &x0) in sum.iter_mut().zip(&self.row(i)[columns.clone()]).zip(origin) {
                     *s += weight * (x.into() - x0.into());
                 }
             }
             sum
         });
         let mut mean: Vec<f64> = self.row(0).iter().map(|&x| x.into()).collect();
-        for part in parts {
-            mean.iter_mut().zip(part).for_each(|(m, p)| *m += p);
+        for (tile, part) in parts.into_iter().enumerate() {
+            mean[columns[tile % columns.len()].clone()].iter_mut().zip(part).for_each(|(m, p)| *m += p);
         }
         mean
     }
@@ -73,47 +78,46 @@ impl<T: Scalar> Dense<'_, T> {
             Side::Samples => (active.len(), self.columns),
             Side::Features => (self.columns, active.len()),
         };
-        let mut gram = Matrix::zeros(order, order);
-        let tiles = Tiles::of_lower_triangle(order);
-        let root = |i: usize| weights[i].sqrt();
-        let width = ((1 << 18) / order).clamp(256, 4096);
-        let mut panel = vec![0.0; order * width.min(length)];
-        for strip in parallel::blocks(length, width) {
-            let panel = &mut panel[..order * strip.len()];
-            let work = panel.len() * order / 2;
-            // Both ways the panel holds rows of the centred data one after the other; only the reading of it differs.
-            let (rows_at_once, line) = match side {
-                Side::Samples => (16, strip.len()),
-                Side::Features => (64, order),
-            };
-            parallel::for_chunks(panel, rows_at_once * line, 4 * work, |chunk, out| {
-                let (first, columns) = match side {
-                    Side::Samples => (0, strip.clone()),
-                    Side::Features => (strip.start, 0..order),
-                };
-                let rows = &active[first + chunk * rows_at_once..][..out.len() / line];
-                self.fill_centred(rows, columns, mean, root, out);
-            });
-            let lines = match side {
-                Side::Samples => MatRef::from_row_major_slice(panel, order, strip.len()),
-                Side::Features => MatRef::from_column_major_slice(panel, order, strip.len()),
-            };
-            let parts = parallel::map(&tiles.numbers, work, |tile| {
-                let (rows, columns) = tiles.at(tile.start);
-                let mut part = Matrix::zeros(rows.len(), columns.len());
-                let left = lines.subrows(rows.start, rows.len());
-                let right = lines.subrows(columns.start, columns.len()).transpose();
-                multiply_tile(part.view_mut(), left, right, rows == columns);
+        let strips = parallel::blocks(length, ((1 << 17) / order).clamp(128, 4096));
+        let panels = Panels { data: self, active, weights, mean, side };
+        let mut gram = if order <= SMALL_GRAM {
+            // Every thread sums matrices of its own; their number is fixed, and so is the order in which they are added.
+            let shares = parallel::blocks(strips.len(), strips.len().div_ceil(8));
+            let parts = parallel::map(&shares, order * order / 2 * length, |share| {
+                let mut part = Matrix::zeros(order, order);
+                let mut panel = Vec::new();
+                for strip in &strips[share] {
+                    let lines = panels.fill(strip.clone(), order, &mut panel);
+                    multiply_tile(part.view_mut(), lines, lines.transpose(), true);
+                }
                 part
             });
-            for (tile, part) in parts.iter().enumerate() {
-                let (rows, columns) = tiles.at(tile);
-                for (j, column) in columns.enumerate() {
-                    let out = &mut gram.column_mut(column)[rows.clone()];
-                    out.iter_mut().zip(part.column(j)).for_each(|(o, p)| *o += p);
+            sum_in_order(parts).unwrap_or_else(|| Matrix::zeros(order, order))
+        } else {
+            // Threads share the tiles of one matrix.
+            let mut gram = Matrix::zeros(order, order);
+            let tiles = Tiles::of_lower_triangle(order);
+            let mut panel = Vec::new();
+            for strip in strips {
+                let lines = panels.fill(strip.clone(), order, &mut panel);
+                let parts = parallel::map(&tiles.numbers, order * order / 2 * strip.len(), |tile| {
+                    let (rows, columns) = tiles.at(tile.start);
+                    let mut part = Matrix::zeros(rows.len(), columns.len());
+                    let left = lines.subrows(rows.start, rows.len());
+                    let right = lines.subrows(columns.start, columns.len()).transpose();
+                    multiply_tile(part.view_mut(), left, right, rows == columns);
+                    part
+                });
+                for (tile, part) in parts.iter().enumerate() {
+                    let (rows, columns) = tiles.at(tile);
+                    for (j, column) in columns.enumerate() {
+                        let out = &mut gram.column_mut(column)[rows.clone()];
+                        out.iter_mut().zip(part.column(j)).for_each(|(o, p)| *o += p);
+                    }
                 }
             }
-        }
+            gram
+        };
         gram.mirror_lower();
         gram
     }
@@ -136,18 +140,71 @@ impl<T: Scalar> Dense<'_, T> {
         })
     }
 
-    /// (X - mean)' `combination`, over the `active` rows: features as combinations of samples.
-    pub fn combine(&self, active: &[usize], mean: &[f64], combination: &Matrix) -> Matrix {
+    /// U = (X - mean)' `combination` over the `active` rows, and (X - mean) U for all rows, in one walk over the data.
+    pub fn combine(&self, active: &[usize], mean: &[f64], combination: &Matrix) -> (Matrix, Matrix) {
         let components = combination.columns();
-        let work = active.len() * self.columns * components;
-        Matrix::from_row_blocks(self.columns, components, 1024, work, |strip| {
-            let mut panel = vec![0.0; active.len() * strip.len()];
-            self.fill_centred(active, strip.clone(), mean, |_| 1.0, &mut panel);
-            let left = MatRef::from_row_major_slice(&panel, active.len(), strip.len()).transpose();
-            let mut part = Matrix::zeros(strip.len(), components);
-            matmul(part.view_mut(), Accum::Replace, left, combination.view(), 1.0, Par::Seq);
-            part
-        })
+        let work = 2 * self.rows * self.columns * components;
+        // Samples that are not active have no part in the combination.
+        let mut all = Matrix::zeros(self.rows, components);
+        for (place, &i) in active.iter().enumerate() {
+            (0..components).for_each(|c| all.set(i, c, combination.get(place, c)));
+        }
+        let rows: Vec<usize> = (0..self.rows).collect();
+        // At most 64 strips, since each brings scores of all samples.
+        let width = ((1 << 18) / self.rows).clamp(64, 1024).max(self.columns.div_ceil(64));
+        let strips = parallel::blocks(self.columns, width);
+        let parts = parallel::map(&strips, work, |strip| {
+            let mut panel = vec![0.0; self.rows * strip.len()];
+            self.fill_centred(&rows, strip.clone(), mean, |_| 1.0, &mut panel);
+            let panel = MatRef::from_row_major_slice(&panel, self.rows, strip.len());
+            let mut loadings = Matrix::zeros(strip.len(), components);
+            matmul(loadings.view_mut(), Accum::Replace, panel.transpose(), all.view(), 1.0, Par::Seq);
+            let mut scores = Matrix::zeros(self.rows, components);
+            matmul(scores.view_mut(), Accum::Replace, panel, loadings.view(), 1.0, Par::Seq);
+            (loadings, scores)
+        });
+        let (mut loadings, mut scores) =
+            (Matrix::zeros(self.columns, components), Matrix::zeros(self.rows, components));
+        for (strip, (part, sum)) in strips.iter().zip(&parts) {
+            for j in 0..components {
+                loadings.column_mut(j)[strip.clone()].copy_from_slice(part.column(j));
+            }
+            scores.add_scaled(1.0, sum);
+        }
+        (loadings, scores)
+    }
+}
+
+/// Gram matrices up to this order are summed by each thread on its own.
+const SMALL_GRAM: usize = 512;
+
+/// Strips of the weighted, centred data, as the lines of a Gram matrix.
+struct Panels<'a, T: Scalar> {
+    data: &'a Dense<'a, T>,
+    active: &'a [usize],
+    weights: &'a [f64],
+    mean: &'a [f64],
+    side: Side,
+}
+
+impl<T: Scalar> Panels<'_, T> {
+    /// The `strip` of the side that is summed over: order x strip.
+    fn fill<'p>(&self, strip: Range<usize>, order: usize, panel: &'p mut Vec<f64>) -> MatRef<'p, f64> {
+        panel.resize(order * strip.len(), 0.0);
+        // Both ways the panel holds rows of the centred data one after the other; only the reading of it differs.
+        let (rows, columns) = match self.side {
+            Side::Samples => (self.active, strip.clone()),
+            Side::Features => (&self.active[strip.clone()], 0..order),
+        };
+        let line = columns.len();
+        parallel::for_chunks(panel, 64 * line, order * strip.len(), |chunk, out| {
+            let rows = &rows[chunk * 64..][..out.len() / line];
+            self.data.fill_centred(rows, columns.clone(), self.mean, |i| self.weights[i].sqrt(), out);
+        });
+        match self.side {
+            Side::Samples => MatRef::from_row_major_slice(panel, order, strip.len()),
+            Side::Features => MatRef::from_column_major_slice(panel, order, strip.len()),
+        }
     }
 }
 
@@ -161,8 +218,7 @@ struct Tiles {
 
 impl Tiles {
     fn of_lower_triangle(order: usize) -> Self {
-        let size = if order <= 96 { order } else { order.div_ceil(4).clamp(48, 384) };
-        let lines = parallel::blocks(order, size);
+        let lines = parallel::blocks(order, 256);
         let pairs: Vec<_> = (0..lines.len()).flat_map(|i| (0..=i).map(move |j| (i, j))).collect();
         let numbers = parallel::blocks(pairs.len(), 1);
         Self { lines, pairs, numbers }

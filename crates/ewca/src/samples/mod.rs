@@ -1,7 +1,7 @@
 //! The data: n samples x d features, weighted, centred on the fly.
 //!
 //! [`Samples`] borrows the caller's matrix, dense or sparse; nothing here ever makes a centred copy of it. What the method needs
-//! of the data are four operations: the mean, the Gram matrix of the cheaper side, X U, and X'W.
+//! of the data are four operations: the mean, the Gram matrix of the cheaper side, X U, and X'W (with X X'W beside it).
 
 mod dense;
 mod span;
@@ -241,8 +241,8 @@ impl<'a, T: Scalar> Samples<'a, T> {
         }
     }
 
-    /// (X - mean)' `combination`, over the `active` rows: features as combinations of samples.
-    fn combine(&self, active: &[usize], combination: &Matrix) -> Matrix {
+    /// Features as combinations of the `active` rows, U = (X - mean)' `combination`, and the scores (X - mean) U of all rows.
+    fn combine(&self, active: &[usize], combination: &Matrix) -> (Matrix, Matrix) {
         match &self.values {
             Values::Dense(dense) => dense.combine(active, &self.mean, combination),
             Values::Sparse(sparse) => sparse.combine(active, &self.mean, combination),

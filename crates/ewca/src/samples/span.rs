@@ -82,11 +82,16 @@ impl Span {
         self.variances.iter().sum()
     }
 
-    /// B `frame`: a frame in the span as loadings of the features (d x k).
-    pub fn loadings<T: Scalar>(&self, samples: &Samples<'_, T>, frame: &Matrix) -> Matrix {
+    /// B `frame`: a frame in the span as loadings of the features (d x k), and the scores of all samples with them (n x k).
+    pub fn loadings<T: Scalar>(&self, samples: &Samples<'_, T>, frame: &Matrix) -> (Matrix, Matrix) {
         match &self.basis {
-            Basis::Features(basis) => basis.times(frame),
             Basis::Samples(combination) => samples.combine(&self.active, &combination.times(frame)),
+            Basis::Features(basis) => {
+                let loadings = basis.times(frame);
+                let all: Vec<usize> = (0..samples.rows()).collect();
+                let scores = samples.project(&all, &samples.mean, &loadings);
+                (loadings, scores)
+            }
         }
     }
 
@@ -124,10 +129,13 @@ mod tests {
         }
         // The basis is orthonormal, and going to features and back is the identity.
         let frame = Matrix::from_fn(span.rank(), 2, |i, j| if i == j { 1.0 } else { 0.0 });
-        let loadings = span.loadings(&samples, &frame);
+        let (loadings, scores) = span.loadings(&samples, &frame);
         let mut gram = loadings.transposed_times(&loadings);
         gram.add_scaled(-1.0, &Matrix::identity(2));
         assert!(gram.norm() < 1e-10);
+        for (place, &i) in span.active.iter().enumerate() {
+            assert!((scores.get(i, 1) - span.coordinates.get(place, 1) * span.unit).abs() < 1e-10);
+        }
         let mut back = span.frame(&samples, &loadings);
         back.add_scaled(-1.0, &frame);
         assert!(back.norm() < 1e-10);

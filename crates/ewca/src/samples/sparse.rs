@@ -175,8 +175,15 @@ impl<'a, T: Scalar> Sparse<'a, T> {
         })
     }
 
-    /// (X - mean)' `combination`, over the `active` rows.
-    pub fn combine(&self, active: &[usize], mean: &[f64], combination: &Matrix) -> Matrix {
+    /// U = (X - mean)' `combination` over the `active` rows, and (X - mean) U for all rows.
+    pub fn combine(&self, active: &[usize], mean: &[f64], combination: &Matrix) -> (Matrix, Matrix) {
+        let loadings = self.combination(active, mean, combination);
+        let rows: Vec<usize> = (0..self.by_row.lines()).collect();
+        let scores = self.project(&rows, mean, &loadings);
+        (loadings, scores)
+    }
+
+    fn combination(&self, active: &[usize], mean: &[f64], combination: &Matrix) -> Matrix {
         let components = combination.columns();
         let mut by_sample = vec![0.0; self.by_row.lines() * components];
         for (place, &i) in active.iter().enumerate() {

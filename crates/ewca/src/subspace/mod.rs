@@ -31,14 +31,22 @@ impl Orthonormalisation {
 /// The polar factor A (A'A)^-1/2. A'A squares the condition number, so a frame that is far from orthonormal goes through QR: it
 /// has the same span, and only the span matters.
 pub(crate) fn polar_factor(frame: &Matrix) -> Result<Matrix> {
+    match polar_correction(frame)? {
+        Some(correction) => Ok(frame.times(&correction)),
+        None => Ok(qr_factor(frame)),
+    }
+}
+
+/// (A'A)^-1/2, where A is near enough to orthonormal for it to be accurate.
+pub(crate) fn polar_correction(frame: &Matrix) -> Result<Option<Matrix>> {
     let (values, mut half) = symmetric_eigen(&frame.transposed_times(frame))?;
     let (largest, smallest) = (values[0], values[values.len() - 1]);
     if smallest.is_nan() || smallest <= 1e-2 * largest {
-        return Ok(qr_factor(frame));
+        return Ok(None);
     }
     let back = half.transposed();
     half.scale_columns(&values.iter().map(|v| 1.0 / v.sqrt()).collect::<Vec<_>>());
-    Ok(frame.times(&half.times(&back)))
+    Ok(Some(half.times(&back)))
 }
 
 /// Grassmann distance between the spans of two orthonormal frames: the root of the sum of squared principal angles.
