@@ -140,8 +140,8 @@ fn suggest(samples: &Samples<'_>, pca: &Model, components: &[usize], console: Co
     }
     let explained = percent(model.explained_variance_ratio.iter().sum());
     console.say(&format!(
-        "\nSuggested: -k {k} --perplexity {} ({explained} of the variance)\n\n{}\n",
-        number(model.perplexity.mean),
+        "\nSuggested: -k {k} --perplexity {:.1} ({explained} of the variance)\n\n{}\n",
+        model.perplexity.mean,
         wrapped(&reason, 0)
     ));
     console.report(&json!({ "event": "suggestion", "k": k, "epsilon": model.epsilon, "reason": reason }));

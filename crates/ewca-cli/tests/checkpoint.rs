@@ -42,9 +42,7 @@ fn killed_again_and_again_it_ends_with_the_same_bits() {
     killed(8, 11);
 }
 
-/// The long form: `cargo test -p ewca-cli --test checkpoint -- --ignored`.
 #[test]
-#[ignore = "takes long"]
 fn killed_fifty_times_it_ends_with_the_same_bits() {
     (0..7).for_each(|seed| killed(8, seed));
 }

@@ -43,7 +43,7 @@ fn what_cannot_be_judged() {
     shop.run(&["select", "one.csv", "--label", "kind", "-k", "1"])
         .failed_saying(&["all samples have the label 'a'", "2 classes"]);
     shop.write("data.csv", numbers(20, 3));
-    shop.run(&["select", "data.csv", "-k", "9"]).failed_saying(&["rank 3"]);
+    shop.run(&["select", "data.csv", "-k", "9"]).failed_saying(&["choose -k from 1 to 3"]);
     let run = shop.run(&["select", "data.csv", "-k", "5..2"]);
     assert!(run.code == Some(2) && run.err.contains("4..12"), "{}", run.err);
 }
