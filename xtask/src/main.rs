@@ -39,7 +39,17 @@ fn main() -> ExitCode {
     }
 }
 
+/// Python with the tools that our files are read back with, in a venv of its own: see crates/ewca-io/tests/read_back.py.
+const TEST_VENV: &str = "target/test-venv";
+const TEST_REQUIREMENTS: &str = "crates/ewca-io/tests/requirements.txt";
+
 fn test() -> Result<(), String> {
+    let python = root().join(TEST_VENV).join("bin/python");
+    if run_quietly(&[&python.to_string_lossy(), "-c", "import anndata, pandas, pyarrow, safetensors, scipy"]).is_err() {
+        eprintln!("== installing the Python packages that read our files back, into {TEST_VENV}");
+        run(&["python3", "-m", "venv", TEST_VENV])?;
+        run(&[&python.to_string_lossy(), "-m", "pip", "install", "--quiet", "-r", TEST_REQUIREMENTS])?;
+    }
     if run_quietly(&["cargo", "deny", "--version"]).is_err() {
         // Without optimisation: it builds in half the time and runs for a second.
         eprintln!("== installing cargo-deny, which checks licences");
@@ -55,10 +65,17 @@ fn test() -> Result<(), String> {
     Ok(())
 }
 
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
+}
+
 fn command(words: &[&str]) -> Command {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
     let mut command = Command::new(words[0]);
-    command.args(&words[1..]).current_dir(root).env("RUSTDOCFLAGS", "-D warnings");
+    command
+        .args(&words[1..])
+        .current_dir(root())
+        .env("RUSTDOCFLAGS", "-D warnings")
+        .env("EWCA_PYTHON", root().join(TEST_VENV).join("bin/python"));
     command
 }
 

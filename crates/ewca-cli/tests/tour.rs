@@ -1,0 +1,30 @@
+//! The README's five-minute tour, line by line.
+
+mod common;
+
+use std::path::Path;
+
+use common::{Workshop, exists};
+
+#[test]
+fn the_tour_of_the_readme_works() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let tour = readme.split("\n## ").find(|section| section.starts_with("Five minutes on khan2001")).unwrap();
+    let lines: Vec<&str> = tour.lines().filter_map(|line| line.strip_prefix("    ewca ")).collect();
+    assert!(lines.len() >= 8, "{lines:?}");
+
+    let shop = Workshop::new();
+    std::fs::create_dir(shop.path("data")).unwrap();
+    std::fs::copy(root.join("data/khan2001.csv.gz"), shop.path("data/khan2001.csv.gz")).unwrap();
+    for line in lines {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let run = shop.run(&words).succeeded();
+        assert!(!run.out.is_empty(), "ewca {line} says nothing");
+        if let Some(at) = words.iter().position(|word| *word == "-o") {
+            assert!(exists(&shop.path(words[at + 1])), "ewca {line} wrote nothing");
+        }
+    }
+    assert_eq!(shop.read("new.csv").lines().count(), 21);
+    assert_eq!(shop.read("partners.csv").lines().count(), 1 + 3 * 63);
+}
