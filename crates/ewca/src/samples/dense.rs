@@ -176,7 +176,7 @@ impl<T: Scalar> Dense<'_, T> {
 }
 
 /// Gram matrices up to this order are summed by each thread on its own.
-const SMALL_GRAM: usize = 512;
+pub(crate) const SMALL_GRAM: usize = 512;
 
 /// Strips of the weighted, centred data, as the lines of a Gram matrix.
 struct Panels<'a, T: Scalar> {

@@ -10,6 +10,7 @@ mod sparse;
 use std::borrow::Cow;
 use std::ops::Range;
 
+pub(crate) use dense::SMALL_GRAM;
 pub(crate) use span::Span;
 
 use crate::error::{Error, Result};

@@ -17,7 +17,8 @@ use crate::matrix::{Matrix, dot};
 /// How many steps Anderson acceleration remembers.
 const MEMORY: usize = 5;
 const STEP: f64 = 2.0 / 3.0;
-/// The step of the guard: its contraction is proved for any start in the symmetric scaling literature and never overshoots.
+/// The step of the guard. The contraction of either step is proved near the solution only; this shorter one, taken after the
+/// residual grew, has never been seen to fail.
 const SAFE_STEP: f64 = 0.5;
 
 /// Solves for potentials; remembers how residuals answered to steps, also from one subspace to the next.
