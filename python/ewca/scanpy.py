@@ -135,9 +135,11 @@ def plan_as_neighbors(
 
     Notes
     -----
-    Connectivities are entries of the plan divided by the geometric mean of the two largest entries that the cells have with others,
-    so that they lie between 0 and 1, and are symmetric like the plan. Distances are those between scores.
+    Connectivities are made as UMAP makes them, from the plan instead of distances: entries are divided by the largest that the cell
+    has with another, and the two directions of a link are joined to r + s - r s. Distances are those between scores.
     """
+    from scipy.sparse import csr_matrix
+
     whole("n_neighbors", n_neighbors, least=2)
     places = _places(key)
     if key not in adata.obsm or places["uns"] not in adata.uns:
@@ -148,18 +150,18 @@ def plan_as_neighbors(
     graph = sinkhorn_self(scores, float(fit["epsilon"])).graph(n_neighbors).tocsr()
     graph.setdiag(0)
     graph.eliminate_zeros()
-    # A cell may be among another's strongest without the reverse: an edge is an edge for both.
-    graph = graph.maximum(graph.T).tocsr()
+    # As UMAP does: a cell's nearest has the strength 1, and a link is one that either of the two cells has.
     largest = graph.max(axis=1).toarray().ravel()
-    scale = 1 / np.sqrt(np.where(largest > 0, largest, 1))
-    rows, columns = graph.nonzero()
-    weights = np.minimum(graph.data * scale[rows] * scale[columns], 1)
-    distances = np.linalg.norm(scores[rows] - scores[columns], axis=1)
+    strength = graph.multiply(1 / np.where(largest > 0, largest, 1)[:, np.newaxis]).tocsr()
+    strength.data[strength.data < 1e-6] = 0
+    links = strength + strength.T - strength.multiply(strength.T)
+    links = csr_matrix(links.astype(np.float32))
+    links.eliminate_zeros()
+    rows, columns = links.nonzero()
+    lengths = np.linalg.norm(scores[rows] - scores[columns], axis=1)
     names = ("distances", "connectivities") if key_added is None else (f"{key_added}_distances", f"{key_added}_connectivities")
-    from scipy.sparse import csr_matrix
-
-    adata.obsp[names[0]] = csr_matrix((distances, (rows, columns)), shape=graph.shape)
-    adata.obsp[names[1]] = csr_matrix((weights.astype(np.float32), (rows, columns)), shape=graph.shape)
+    adata.obsp[names[0]] = csr_matrix((lengths, (rows, columns)), shape=links.shape)
+    adata.obsp[names[1]] = links
     adata.uns["neighbors" if key_added is None else key_added] = {
         "connectivities_key": names[1],
         "distances_key": names[0],

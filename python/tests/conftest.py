@@ -5,11 +5,12 @@ import gzip
 import os
 import pathlib
 
-import matplotlib
-import numpy as np
-import pytest
+# Before anything imports SciPy: scikit-learn then checks array API input too, instead of skipping it.
+os.environ["SCIPY_ARRAY_API"] = "1"
 
-import ewca
+import matplotlib  # noqa: E402
+import numpy as np  # noqa: E402
+import pytest  # noqa: E402
 
 matplotlib.use("Agg")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -92,8 +93,3 @@ def subspace_distance(first, second):
 @pytest.fixture(scope="session")
 def distance():
     return subspace_distance
-
-
-@pytest.fixture(scope="session")
-def package():
-    return ewca
