@@ -100,7 +100,7 @@ def plan(model: Any, labels: Any = None, *, ax: Any = None) -> Any:
     bar = ax.figure.colorbar(image, ax=ax, label="share of the row's mass", fraction=0.045, pad=0.03)
     top = float(np.sqrt(shown).max())
     ticks = np.linspace(0, top, 5)
-    bar.set_ticks(ticks, labels=[f"{100 * t * t:.2g}%" for t in ticks])
+    bar.set_ticks(ticks, labels=[f"{round(100 * t * t, 1 if t < 0.3 else None):g}%" for t in ticks])
     ax.set_xlabel("partner")
     ax.set_ylabel("sample")
     return ax
@@ -126,7 +126,7 @@ def path(path: Path, *, ax: Any = None) -> Any:
         first = int(np.argmax(collapsed))
         begin = epsilons[first] if first == 0 else np.sqrt(epsilons[first] * epsilons[first - 1])
         ax.axvspan(begin, epsilons[-1] * 1.05, color="0.9", zorder=0)
-        ax.text(begin, 0.03, " collapsed", transform=ax.get_xaxis_transform(), color="0.4", va="bottom")
+        ax.text(begin, 0.03, "collapsed ", transform=ax.get_xaxis_transform(), color="0.4", ha="right", va="bottom")
     for axes in (ax, other):
         axes.spines["top"].set_visible(False)
     return ax

@@ -165,7 +165,7 @@ def plan_as_neighbors(
     adata.uns["neighbors" if key_added is None else key_added] = {
         "connectivities_key": names[1],
         "distances_key": names[0],
-        "params": {"n_neighbors": int(n_neighbors), "method": "ewca", "metric": "euclidean", "use_rep": key, "random_state": 0},
+        "params": {"n_neighbors": int(n_neighbors), "method": "umap", "metric": "euclidean", "use_rep": key, "random_state": 0},
     }
     return adata if copy else None
 

@@ -73,7 +73,7 @@ def test_names_and_preprocessing_come_along(binary, blobs, tmp_path):
     X, _ = blobs
     frame = pandas.DataFrame(np.exp(X / 3), columns=[f"g{j}" for j in range(12)])
     frame.to_csv(tmp_path / "table.csv", index=False)
-    steps = ["--normalize-total", 100, "--log1p", "--top-variable", 7, "--unit-variance"]
+    steps = ["--normalize-total", 100, "--log1p", "--top-variable", 7, "--scale", "unit-variance"]
     run(binary, "fit", tmp_path / "table.csv", "-k", 2, *steps, "-o", tmp_path / "out")
     model = EWCA.load(tmp_path / "out" / "model.safetensors")
     assert list(model.feature_names_in_) == list(frame.columns)
