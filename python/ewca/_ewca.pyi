@@ -1,10 +1,21 @@
 """The compiled half of the package. Use what ``ewca`` offers instead: this may change."""
 
 import os
-from typing import Any, Callable, Optional, Union
+from typing import Any, Callable, Optional, Union, final
 
 import numpy as np
 
+__all__ = [
+    "fit",
+    "path",
+    "pca_variances",
+    "select",
+    "Model",
+    "Plan",
+    "self_transport",
+    "__version__",
+    "DEFAULT_PERPLEXITY",
+]
 __version__: str
 DEFAULT_PERPLEXITY: float
 
@@ -12,6 +23,7 @@ _Table = Union[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray, int]]
 _Progress = Optional[Callable[[int, int, float, float, float], None]]
 _Path = Union[str, os.PathLike[str]]
 
+@final
 class Plan:
     def __len__(self) -> int: ...
     @property
@@ -29,6 +41,7 @@ class Plan:
     def shares(self, points: np.ndarray) -> np.ndarray: ...
     def partners(self, count: int) -> tuple[np.ndarray, np.ndarray]: ...
 
+@final
 class Model:
     @property
     def components(self) -> np.ndarray: ...

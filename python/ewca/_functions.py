@@ -182,7 +182,7 @@ def path(
     >>> X = np.random.default_rng(0).normal(size=(50, 4)) * [3, 2, 1, 1]
     >>> found = ewca.path(X, [0.1, 1, 10, 100])
     >>> found.collapsed
-    array([False, False, False,  True])
+    array([False, False,  True,  True])
     >>> bool((np.diff(found.perplexities) > 0).all())
     True
     """
@@ -275,8 +275,10 @@ def select(
     >>> y = np.repeat(["a", "b"], 20)
     >>> X = rng.normal(size=(40, 6)) + 3 * (y == "b")[:, None] * [1, 1, 0, 0, 0, 0]
     >>> found = ewca.select(X, y, [1, 2], n_splits=10, n_inner_splits=5)
-    >>> found.n_components
-    1
+    >>> found.cells[0]["n_components"], len(found.epsilons)
+    (1, 20)
+    >>> found.epsilon in found.epsilons
+    True
     """
     table = as_table(X)
     labels = [str(label) for label in np.ravel(y)]
@@ -329,7 +331,7 @@ def sinkhorn_self(Z: Any, epsilon: float, weights: Any = None, *, tol: float = 1
     >>> plan.marginal_error < 1e-10
     True
     >>> plan.perplexities().round(1)
-    array([1. , 1.2, 1.2])
+    array([1. , 1.3, 1.3])
     """
     Z = np.ascontiguousarray(Z, dtype=np.float64)
     if Z.ndim != 2 or 0 in Z.shape:

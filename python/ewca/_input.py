@@ -56,10 +56,10 @@ def as_weights(weights: Any, n_samples: int) -> Optional[np.ndarray]:
         return None
     if isinstance(weights, numbers.Number):
         return np.full(n_samples, weights, dtype=np.float64)
-    weights = np.ascontiguousarray(weights, dtype=np.float64)
-    if weights.ndim != 1:
-        raise ValueError(f"Sample weights must be 1D array or scalar, but they have {weights.ndim} dimensions")
-    return weights
+    given: np.ndarray = np.ascontiguousarray(weights, dtype=np.float64)
+    if given.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar, but they have {given.ndim} dimensions")
+    return given
 
 
 def as_seed(random_state: Any, needed: bool = True) -> int:
@@ -81,7 +81,8 @@ def as_threads(n_jobs: Any) -> Optional[int]:
         return None
     if not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
         raise ValueError(f"n_jobs is {n_jobs!r}: pass None or -1 for all cores, or a number other than 0")
-    return int(n_jobs) if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + int(n_jobs))
+    count = int(n_jobs)
+    return count if count > 0 else max(1, (os.cpu_count() or 1) + 1 + count)
 
 
 def whole(name: str, value: Any, least: int = 1) -> int:

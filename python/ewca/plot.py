@@ -6,7 +6,7 @@
 >>> model = ewca.EWCA().fit(X)
 >>> ax = ewca.plot.embedding(model)
 >>> ax.get_xlabel()
-'ewca0 (58.3%)'
+'ewca0 (48.3%)'
 """
 
 from __future__ import annotations

@@ -101,9 +101,7 @@ pub fn select<'py>(
     let protocol = Protocol { splits, inner_splits, seed };
     let (made, raised) = watched(py, threads, None, |watch| {
         let mut go_on = |_| !watch.stopped();
-        with_samples!(values, None, |samples| ewca_lab::select(
-            &samples, &labels, &ks, &epsilons, protocol, &mut go_on
-        ))
+        with_samples!(values, None, |samples| ewca_lab::select(&samples, &labels, &ks, &epsilons, protocol, &mut go_on))
     })?;
     match made.transpose().map_err(fit_error)?.flatten() {
         Some(selection) => words(py, &selection),

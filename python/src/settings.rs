@@ -53,9 +53,7 @@ impl Settings<'_> {
             "lbfgs" => Ok(Solver::Lbfgs),
             "bcd" => Ok(Solver::Bcd),
             "mm" => Ok(Solver::Mm(mm)),
-            other => {
-                Err(PyValueError::new_err(format!("solver is {other:?}: choose 'auto', 'lbfgs', 'bcd' or 'mm'")))
-            }
+            other => Err(PyValueError::new_err(format!("solver is {other:?}: choose 'auto', 'lbfgs', 'bcd' or 'mm'"))),
         }
     }
 }

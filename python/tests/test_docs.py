@@ -43,7 +43,7 @@ def test_types():
     words = [sys.executable, "-m", "mypy", "--config-file", ROOT / "pyproject.toml", "-p", "ewca", "--ignore-missing-imports"]
     done = subprocess.run(words, capture_output=True, text=True, cwd=where)
     assert done.returncode == 0, done.stdout
-    done = subprocess.run([sys.executable, "-m", "mypy.stubtest", "ewca._ewca"], capture_output=True, text=True, cwd=where)
+    done = subprocess.run([sys.executable, "-m", "mypy.stubtest", "--ignore-disjoint-bases", "ewca._ewca"], capture_output=True, text=True, cwd=where)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -1,13 +1,15 @@
 //! Development commands: `cargo xtask test` runs everything that must hold before a change lands.
 #![forbid(unsafe_code)]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 const USAGE: &str = "usage: cargo xtask COMMAND
 
-  test     formatting, lints, all tests, documentation, licences, and the README's demo
+  test     formatting, lints, all tests, documentation, licences, the README's demo, and the Python package
+  python   the Python package alone: its wheel, and its tests in a venv of their own
+  wheel    the Python package's wheel, in target/wheels
   bench    the side-by-side benchmark: writes bench/RESULTS.md (takes minutes)";
 
 /// A step of `test`: what it is called, and the command.
@@ -27,6 +29,8 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["test"] => test(),
+        ["python"] => python(),
+        ["wheel"] => wheel().map(|wheel| eprintln!("== {}", wheel.display())),
         ["bench"] => run(&["python3", "bench/compare.py"]),
         _ => Err(USAGE.to_string()),
     };
@@ -61,8 +65,64 @@ fn test() -> Result<(), String> {
         run(words)?;
         eprintln!("== {name}: {:.0} s", clock.elapsed().as_secs_f64());
     }
+    // After the demo: what it has built is not built again.
+    python()?;
     eprintln!("== all passed");
     Ok(())
+}
+
+/// Python with the peers that the package is tested beside.
+const PYTHON_VENV: &str = "target/python-venv";
+const PYTHON_REQUIREMENTS: &str = "python/tests/requirements.txt";
+const PYTHON_IMPORTS: &str =
+    "import autograd, igraph, leidenalg, matplotlib, mypy, ot, pandas, polars, pymanopt, pytest, scanpy, sklearn, tqdm";
+
+/// Tests the Python package as people get it: from its wheel.
+fn python() -> Result<(), String> {
+    let clock = Instant::now();
+    let wheel = wheel()?;
+    let python = in_venv("python");
+    let name = wheel.to_string_lossy();
+    run(&[&python, "-m", "pip", "install", "--quiet", "--force-reinstall", "--no-deps", &name])?;
+    run(&["cargo", "build", "--release", "--locked", "--quiet", "--package", "ewca-cli"])?;
+    eprintln!("== Python tests: pytest python/tests");
+    let words = [&python, "-m", "pytest", "python/tests"];
+    let mut tests = command(&words);
+    tests.env("EWCA_WHEEL", &wheel).env("EWCA_BINARY", target().join("release/ewca"));
+    match tests.status() {
+        Ok(status) if status.success() => {}
+        Ok(status) => return Err(format!("`{}` failed ({status})", words.join(" "))),
+        Err(error) => return Err(format!("`{}` could not be started: {error}", words.join(" "))),
+    }
+    eprintln!("== Python package: {:.0} s", clock.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// Builds the wheel with the maturin of the Python tests.
+fn wheel() -> Result<PathBuf, String> {
+    let python = in_venv("python");
+    if run_quietly(&[&python, "-c", PYTHON_IMPORTS]).is_err() {
+        eprintln!("== installing what the Python package is tested with, into {PYTHON_VENV}");
+        run(&["python3", "-m", "venv", PYTHON_VENV])?;
+        run(&[&python, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", "-r", PYTHON_REQUIREMENTS])?;
+    }
+    let folder = target().join("wheels");
+    // Wheels of earlier versions would be in the way of finding this one.
+    let _ = std::fs::remove_dir_all(&folder);
+    let out = folder.to_string_lossy();
+    run(&[&in_venv("maturin"), "build", "--release", "--locked", "--quiet", "--interpreter", &python, "--out", &out])?;
+    let found = std::fs::read_dir(&folder).map_err(|error| format!("{out}: {error}"))?;
+    let wheel = found.flatten().map(|entry| entry.path()).find(|path| path.extension().is_some_and(|e| e == "whl"));
+    wheel.ok_or_else(|| format!("{out}: maturin left no wheel there"))
+}
+
+fn in_venv(program: &str) -> String {
+    root().join(PYTHON_VENV).join("bin").join(program).to_string_lossy().into_owned()
+}
+
+/// Where cargo builds.
+fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
 fn root() -> &'static Path {
