@@ -21,6 +21,7 @@ mod input;
 mod inspect;
 mod interrupt;
 mod manual;
+mod memory;
 mod nearest;
 mod neighbours;
 mod outcome;

@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::fit::{pca, start_threads};
 use crate::input::Dataset;
 use crate::interrupt;
+use crate::memory;
 use crate::outcome::Outcome;
 use crate::output::rehearse;
 use crate::progress::{spinner, turn};
@@ -28,12 +29,15 @@ const RANGE: (f64, f64) = (0.1, 4.0);
 /// Runs the job.
 pub fn run(job: &SelectJob, console: Console) -> Result<Outcome, Failure> {
     let name = job.table.input.name();
-    start_threads(job.threads)?;
+    start_threads(job.limits.threads)?;
+    let (least, most) = (job.components[0], job.components[job.components.len() - 1]);
+    let plan = memory::Plan { params: &Ewca::params(most), limits: job.limits, file: &name };
+    let reading = plan.before_reading(&job.table, &job.preprocessing)?;
     let data = Dataset::to_fit(job.table.read(console)?, &job.preprocessing, &name)?;
+    plan.for_table(&data, reading)?;
     let refused = |source| Failure::Fit { file: name.clone(), source };
     let samples = data.samples().map_err(refused)?;
     console.say(&what_was_read(&name, &data));
-    let (least, most) = (job.components[0], job.components[job.components.len() - 1]);
     if data.table.labels.is_none() {
         let pca = pca(&samples, &Ewca::params(most)).map_err(refused)?;
         return suggest(&samples, &pca, &job.components, console).map_err(refused);

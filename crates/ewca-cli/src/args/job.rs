@@ -172,8 +172,8 @@ pub struct SelectJob {
     pub epsilons: Option<Vec<f64>>,
     /// The splits.
     pub protocol: Protocol,
-    /// The number of threads; all when `None`.
-    pub threads: Option<usize>,
+    /// What the run may use.
+    pub limits: Limits,
     /// The file for the table.
     pub output: PathBuf,
 }

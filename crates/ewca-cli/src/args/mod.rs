@@ -422,7 +422,7 @@ impl SelectArgs {
             components: self.components.0,
             epsilons: self.epsilons.map(|Numbers(epsilons)| epsilons),
             protocol: Protocol { splits: self.splits, inner_splits: self.inner_splits, seed: self.seed },
-            threads: limits.threads,
+            limits,
             output: self.output,
         }
     }
