@@ -45,7 +45,7 @@ const TEST_REQUIREMENTS: &str = "crates/ewca-io/tests/requirements.txt";
 
 fn test() -> Result<(), String> {
     let python = root().join(TEST_VENV).join("bin/python");
-    if run_quietly(&[&python.to_string_lossy(), "-c", "import anndata, pandas, pyarrow, safetensors, scipy"]).is_err() {
+    if run_quietly(&[&python.to_string_lossy(), "-c", "import anndata, pandas, pyarrow, safetensors, scipy, sklearn"]).is_err() {
         eprintln!("== installing the Python packages that read our files back, into {TEST_VENV}");
         run(&["python3", "-m", "venv", TEST_VENV])?;
         run(&[&python.to_string_lossy(), "-m", "pip", "install", "--quiet", "-r", TEST_REQUIREMENTS])?;
