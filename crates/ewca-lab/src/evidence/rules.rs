@@ -134,7 +134,7 @@ fn reconstruction(set: &EvidenceSet, model: &Model) -> f64 {
 }
 
 /// The best silhouette of k-means with 2 to 8 clusters.
-fn clustered(points: &Matrix, seed: u64) -> f64 {
+pub fn clustered(points: &Matrix, seed: u64) -> f64 {
     let rows: Vec<Vec<f64>> = (0..points.rows()).map(|i| points.row(i)).collect();
     let one = |count: usize| silhouette_of_rows(&rows, &KMeans::of_rows(&rows, count, 5, seed).clusters);
     (2..=8.min(rows.len() - 1)).map(one).fold(f64::NEG_INFINITY, f64::max)

@@ -137,12 +137,12 @@ fn median(mut values: Vec<f64>) -> f64 {
 /// One line per set, k, method, rule and measure.
 pub fn rows_csv(rows: &[Row]) -> String {
     let mut text = String::from(
-        "set,study,k,method,rule,measure,mean,low,high,gain,gain_low,gain_high,epsilon,multiple,perplexity\n",
+        "set,study,k,method,rule,measure,mean,low,high,gain,gain_low,gain_high,epsilon,multiple,perplexity,clusters\n",
     );
     for r in rows {
         let _ = writeln!(
             text,
-            "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
+            "{},{},{},{},\"{}\",{},{},{},{},{},{},{},{},{},{},{}",
             r.set,
             r.study,
             r.k,
@@ -157,7 +157,8 @@ pub fn rows_csv(rows: &[Row]) -> String {
             r.gain.high,
             r.epsilon,
             r.multiple,
-            r.perplexity
+            r.perplexity,
+            r.clusters
         );
     }
     text
@@ -172,7 +173,7 @@ pub fn summaries_csv(summaries: &[Summary]) -> String {
         let k = s.k.map_or("all".to_string(), |k| k.to_string());
         let _ = writeln!(
             text,
-            "{k},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
+            "{k},{},\"{}\",{},{},{},{},{},{},{},{},{},{},{},{},{}",
             s.method,
             s.rule,
             s.measure.name(),
