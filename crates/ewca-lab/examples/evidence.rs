@@ -22,5 +22,5 @@ fn main() {
     std::fs::write(out.join("evidence.csv"), rows_csv(&rows)).unwrap();
     let s = summaries(&rows);
     std::fs::write(out.join("summary.csv"), summaries_csv(&s)).unwrap();
-    std::fs::write(out.join("summary.md"), summary_markdown(&s)).unwrap();
+    std::fs::write(out.join("summary.md"), evidence_markdown(&sets, &rows, &s)).unwrap();
 }

@@ -14,8 +14,8 @@ mod wilcoxon;
 
 pub use clustering::{adjusted_rand_index, silhouette};
 pub use evidence::{
-    Estimate, EvidenceSet, FEWEST, GRID, Measure, Row, Summary, evidence, rows_csv, summaries, summaries_csv,
-    summary_markdown,
+    Estimate, EvidenceSet, FEWEST, GRID, Measure, Row, Summary, evidence, evidence_markdown, rows_csv, summaries,
+    summaries_csv,
 };
 pub use kmeans::KMeans;
 pub use neighbours::Neighbours;

@@ -35,6 +35,15 @@ impl Measure {
         }
     }
 
+    /// The name in headings.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Error => "Error of the nearest neighbour (%)",
+            Self::Ari => "Adjusted Rand index of k-means (%)",
+            Self::Silhouette => "Silhouette of the classes (%)",
+        }
+    }
+
     /// 1 where more is better, -1 where less is.
     pub fn sign(self) -> f64 {
         if self == Self::Error { -1.0 } else { 1.0 }
@@ -104,5 +113,19 @@ impl Estimate {
         let variance = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / (n - 1.0).max(1.0);
         let half = 1.96 * (variance * (1.0 / n + 1.0)).sqrt();
         Self { mean, low: mean - half, high: mean + half }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_allow_for_shared_samples() {
+        let estimate = Estimate::of(&[1.0, 3.0]);
+        // Variance 2, times 1/2 + 1.
+        let half = 1.96 * 3f64.sqrt();
+        assert!((estimate.mean - 2.0).abs() < 1e-15 && (estimate.high - 2.0 - half).abs() < 1e-12);
+        assert!((estimate.low - 2.0 + half).abs() < 1e-12);
     }
 }

@@ -9,6 +9,7 @@ mod measure;
 mod rules;
 mod set;
 mod summary;
+mod tables;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -18,7 +19,8 @@ use serde::Serialize;
 
 pub use measure::{Estimate, Measure};
 pub use set::{EvidenceSet, FEWEST};
-pub use summary::{Summary, rows_csv, summaries, summaries_csv, summary_markdown};
+pub use summary::{Summary, summaries};
+pub use tables::{evidence_markdown, rows_csv, summaries_csv};
 
 use crate::select::chosen;
 use crate::{Neighbours, Protocol, Split};

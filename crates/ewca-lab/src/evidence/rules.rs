@@ -58,7 +58,7 @@ pub fn choices(
 fn highest(scores: &[f64]) -> usize {
     let mut best = 0;
     for (at, &score) in scores.iter().enumerate() {
-        if score >= scores[best] || scores[best].is_nan() {
+        if score >= scores[best] || (scores[best].is_nan() && !score.is_nan()) {
             best = at;
         }
     }

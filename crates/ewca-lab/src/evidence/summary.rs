@@ -1,7 +1,5 @@
 //! Over the sets: means, wins, ties, losses, and a paired test.
 
-use std::fmt::Write;
-
 use serde::Serialize;
 
 use super::{Measure, Row};
@@ -48,7 +46,7 @@ pub struct Summary {
 }
 
 /// The rule that a user gets who asks for nothing.
-const DEFAULT_RULE: &str = "perplexity 5";
+pub const DEFAULT_RULE: &str = "perplexity 5";
 
 /// Summaries for each k and for all k together, in order of appearance.
 pub fn summaries(rows: &[Row]) -> Vec<Summary> {
@@ -134,111 +132,47 @@ fn median(mut values: Vec<f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// One line per set, k, method, rule and measure.
-pub fn rows_csv(rows: &[Row]) -> String {
-    let mut text = String::from(
-        "set,study,k,method,rule,measure,mean,low,high,gain,gain_low,gain_high,epsilon,multiple,perplexity,clusters\n",
-    );
-    for r in rows {
-        let _ = writeln!(
-            text,
-            "{},{},{},{},\"{}\",{},{},{},{},{},{},{},{},{},{},{}",
-            r.set,
-            r.study,
-            r.k,
-            r.method,
-            r.rule,
-            r.measure.name(),
-            r.value.mean,
-            r.value.low,
-            r.value.high,
-            r.gain.mean,
-            r.gain.low,
-            r.gain.high,
-            r.epsilon,
-            r.multiple,
-            r.perplexity,
-            r.clusters
-        );
-    }
-    text
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::Estimate;
 
-/// One line per k, method, rule and measure.
-pub fn summaries_csv(summaries: &[Summary]) -> String {
-    let mut text = String::from(
-        "k,method,rule,measure,sets,mean,gain,gain_over_default,wins,ties,losses,p,p_studies,p_studies_default,multiple,perplexity\n",
-    );
-    for s in summaries {
-        let k = s.k.map_or("all".to_string(), |k| k.to_string());
-        let _ = writeln!(
-            text,
-            "{k},{},\"{}\",{},{},{},{},{},{},{},{},{},{},{},{},{}",
-            s.method,
-            s.rule,
-            s.measure.name(),
-            s.sets,
-            s.value,
-            s.gain,
-            s.gain_over_default,
-            s.wins,
-            s.ties,
-            s.losses,
-            s.p,
-            s.p_studies,
-            s.p_studies_default,
-            s.multiple,
-            s.perplexity
-        );
-    }
-    text
-}
-
-/// The main table: raw, PCA, and EWCA by default, nested and oracle epsilon, for each k and measure.
-pub fn summary_markdown(summaries: &[Summary]) -> String {
-    let mut text = String::from(
-        "| measure | k | method | epsilon | mean | gain over PCA | wins / ties / losses | p, sets | p, studies |\n\
-         |---|---|---|---|---|---|---|---|---|\n",
-    );
-    let wanted = |s: &&Summary| s.method == "raw" || s.method == "pca" || SHOWN.contains(&s.rule.as_str());
-    for measure in Measure::ALL {
-        for s in summaries.iter().filter(|s| s.measure == measure).filter(wanted) {
-            let k = s.k.map_or("all".to_string(), |k| k.to_string());
-            let compared = if s.method == "pca" {
-                "| | | |".to_string()
-            } else {
-                format!(
-                    "{:+.1} | {} / {} / {} | {} | {}",
-                    s.gain,
-                    s.wins,
-                    s.ties,
-                    s.losses,
-                    chance(s.p),
-                    chance(s.p_studies)
-                )
-            };
-            let _ = writeln!(
-                text,
-                "| {} | {k} | {} | {} | {:.1} | {compared} |",
-                measure.name(),
-                s.method,
-                s.rule,
-                s.value
-            );
+    fn row(set: &str, study: &str, k: usize, method: &'static str, gain: f64) -> Row {
+        let sure = |mean| Estimate { mean, low: mean, high: mean };
+        Row {
+            set: set.into(),
+            study: study.into(),
+            k,
+            method,
+            rule: if method == "pca" { String::new() } else { DEFAULT_RULE.into() },
+            measure: Measure::Error,
+            value: sure(10.0 - gain),
+            gain: sure(gain),
+            epsilon: 1.0,
+            multiple: 1.0,
+            perplexity: 5.0,
+            clusters: 0.0,
         }
     }
-    text
-}
 
-/// Rules that the main table shows.
-const SHOWN: [&str; 3] = [DEFAULT_RULE, "nested", "oracle"];
-
-fn chance(p: f64) -> String {
-    if p.is_nan() {
-        String::new()
-    } else if p < 0.001 {
-        "< 0.001".to_string()
-    } else {
-        format!("{p:.3}")
+    #[test]
+    fn sets_are_averaged_over_k_and_studies_over_sets() {
+        let rows = [
+            row("a1", "a", 3, "ewca", 1.0),
+            row("a1", "a", 5, "ewca", 3.0),
+            row("a2", "a", 3, "ewca", -4.0),
+            row("a2", "a", 5, "ewca", -4.0),
+            row("b", "b", 3, "ewca", 0.4),
+            row("b", "b", 5, "ewca", 0.4),
+        ];
+        let found = summaries(&rows);
+        assert_eq!(found.iter().map(|s| s.k).collect::<Vec<_>>(), [Some(3), Some(5), None]);
+        let all = &found[2];
+        assert!((all.gain - (2.0 - 4.0 + 0.4) / 3.0).abs() < 1e-12 && (all.value - 10.0 + all.gain).abs() < 1e-12);
+        assert_eq!((all.sets, all.wins, all.ties, all.losses), (3, 1, 1, 1));
+        // Gains 2, -4, 0.4 of the sets; -1 and 0.4 of the studies.
+        assert_eq!(all.p, wilcoxon(&[2.0, -4.0, 0.4]));
+        assert_eq!(all.p_studies, wilcoxon(&[-1.0, 0.4]));
+        assert_eq!(all.gain_over_default, 0.0);
     }
 }
