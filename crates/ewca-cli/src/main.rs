@@ -29,6 +29,7 @@ mod path;
 mod plot;
 mod progress;
 mod reconstruct;
+mod reproduce;
 mod results;
 mod select;
 mod summary;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         Job::Neighbours(job) => neighbours::run(&job, console),
         Job::Path(job) => path::run(&job, console),
         Job::Select(job) => select::run(&job, console),
+        Job::Reproduce(job) => reproduce::run(&job, console),
         Job::Inspect(job) => inspect::run(&job, console),
         Job::Demo(job) => demo::run(&job, console),
         Job::Completions(shell) => manual::completions(shell),
