@@ -1,16 +1,19 @@
 //! Wilcoxon's signed-rank test for paired differences.
 
+use crate::ranks::ranks;
+
 /// The two-sided p-value that the differences are symmetric about 0.
 ///
 /// Zeros are left out (Wilcoxon's rule), ties share the mean of their ranks, and the distribution is exact, by counting the sign
 /// patterns with these very ranks. NaN where no difference is left.
 pub fn wilcoxon(differences: &[f64]) -> f64 {
-    let mut kept: Vec<f64> = differences.iter().copied().filter(|d| *d != 0.0).collect();
+    let kept: Vec<f64> = differences.iter().copied().filter(|d| *d != 0.0).collect();
     if kept.is_empty() || kept.iter().any(|d| d.is_nan()) {
         return f64::NAN;
     }
-    kept.sort_by(|x, y| x.abs().total_cmp(&y.abs()));
-    let doubled = doubled_ranks(&kept);
+    let magnitudes: Vec<f64> = kept.iter().map(|d| d.abs()).collect();
+    // Doubled, the mean rank of ties is a whole number.
+    let doubled: Vec<usize> = ranks(&magnitudes).iter().map(|r| (2.0 * r) as usize).collect();
     let total: usize = doubled.iter().sum();
     let positive: usize = kept.iter().zip(&doubled).filter(|(d, _)| **d > 0.0).map(|(_, r)| r).sum();
     let extreme = positive.min(total - positive);
@@ -23,18 +26,6 @@ pub fn wilcoxon(differences: &[f64]) -> f64 {
         }
     }
     (2.0 * share[..=extreme].iter().sum::<f64>()).min(1.0)
-}
-
-/// Twice the rank of each magnitude (ascending), so that the mean rank of ties is a whole number.
-fn doubled_ranks(sorted: &[f64]) -> Vec<usize> {
-    let mut ranks = Vec::with_capacity(sorted.len());
-    while ranks.len() < sorted.len() {
-        let first = ranks.len();
-        let ties = sorted[first..].iter().take_while(|d| d.abs() == sorted[first].abs()).count();
-        // Ranks first + 1 ..= first + ties have this mean, doubled.
-        ranks.extend(std::iter::repeat_n(2 * first + ties + 1, ties));
-    }
-    ranks
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 import json
 
 import numpy as np
-from scipy.stats import PermutationMethod, wilcoxon
+from scipy.stats import PermutationMethod, spearmanr, wilcoxon
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris, load_wine
 from sklearn.metrics import adjusted_rand_score, silhouette_score
@@ -46,10 +46,15 @@ def differences():
     yield large, wilcoxon(large, method="exact").pvalue
 
 
+def correlated(x, y):
+    return {"x": x.tolist(), "y": y.tolist(), "rho": float(spearmanr(x, y).statistic)}
+
+
 print(
     json.dumps(
         {
             "cases": [case(load_iris()), case(load_wine())],
+            "spearman": [correlated(load_iris().data[:, i], load_iris().data[:, 2]) for i in (0, 1, 3)],
             "wilcoxon": [{"differences": d.tolist(), "p": float(p)} for d, p in differences()],
         }
     )

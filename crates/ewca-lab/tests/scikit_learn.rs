@@ -1,4 +1,4 @@
-//! Nearest neighbours, k-means, the adjusted Rand index, the silhouette and Wilcoxon's test give what scikit-learn and scipy give,
+//! Nearest neighbours, k-means, the adjusted Rand index, the silhouette, Spearman's correlation and Wilcoxon's test give what scikit-learn and scipy give,
 //! computed by them in this very run (scikit_learn.py).
 //!
 //! The environment variable `EWCA_PYTHON` names a Python with scikit-learn; `cargo xtask test` sets it.
@@ -8,13 +8,21 @@ use std::path::Path;
 use std::process::Command;
 
 use ewca::Matrix;
-use ewca_lab::{KMeans, Neighbours, adjusted_rand_index, silhouette, wilcoxon};
+use ewca_lab::{KMeans, Neighbours, adjusted_rand_index, silhouette, spearman, wilcoxon};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
 struct Theirs {
     cases: Vec<Case>,
+    spearman: Vec<Correlated>,
     wilcoxon: Vec<Paired>,
+}
+
+#[derive(Deserialize)]
+struct Correlated {
+    x: Vec<f64>,
+    y: Vec<f64>,
+    rho: f64,
 }
 
 #[derive(Deserialize)]
@@ -56,6 +64,9 @@ fn scikit_learn_and_scipy_agree() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let theirs: Theirs = serde_json::from_slice(&output.stdout).unwrap();
     theirs.cases.iter().for_each(compare);
+    for pair in &theirs.spearman {
+        close(spearman(&pair.x, &pair.y), pair.rho);
+    }
     for paired in &theirs.wilcoxon {
         close(wilcoxon(&paired.differences), paired.p);
     }

@@ -25,10 +25,8 @@ fn ks(all: impl Iterator<Item = usize>) -> Vec<usize> {
 
 /// The gain in nearest-neighbour error on each set, with its interval: one panel for each k.
 fn gains(rows: &[Row]) -> Figure {
-    let of: Vec<&Row> = rows
-        .iter()
-        .filter(|r| r.method == "ewca" && r.rule == "nested" && r.measure == Measure::Error)
-        .collect();
+    let of: Vec<&Row> =
+        rows.iter().filter(|r| r.method == "ewca" && r.rule == "nested" && r.measure == Measure::Error).collect();
     let ks = ks(of.iter().map(|r| r.k));
     let mut sets: Vec<(String, f64)> = Vec::new();
     for row in &of {
@@ -73,7 +71,8 @@ fn curves(summaries: &[Summary]) -> Figure {
     let ks = ks(of.iter().filter_map(|s| s.k));
     let (width, height) = (270.0, 250.0);
     let mut page = Page::new(Measure::ALL.len() as f64 * (width + 75.0) + 20.0, height + 115.0);
-    let mut table = Tidy::new(&["measure", "k", "multiple", "perplexity", "gain", "wins", "ties", "losses", "p_studies"]);
+    let mut table =
+        Tidy::new(&["measure", "k", "multiple", "perplexity", "gain", "wins", "ties", "losses", "p_studies"]);
     for (at, measure) in Measure::ALL.into_iter().enumerate() {
         let own: Vec<&&Summary> = of.iter().filter(|s| s.measure == measure).collect();
         let x = Axis::logarithmic("epsilon / variance of component k", own.iter().map(|s| s.multiple));
@@ -83,8 +82,7 @@ fn curves(summaries: &[Summary]) -> Figure {
         panel.title(&mut page, measure.title());
         panel.segment(&mut page, (1e-3, 0.0), (1e3, 0.0), Stroke::new(ZERO, 1.2));
         for (line, &k) in ks.iter().enumerate() {
-            let points: Vec<(f64, f64)> =
-                own.iter().filter(|s| s.k == Some(k)).map(|s| (s.multiple, s.gain)).collect();
+            let points: Vec<(f64, f64)> = own.iter().filter(|s| s.k == Some(k)).map(|s| (s.multiple, s.gain)).collect();
             panel.line(&mut page, &points, LINES[line % LINES.len()]);
         }
         for s in own {
@@ -103,7 +101,8 @@ fn curves(summaries: &[Summary]) -> Figure {
         }
     }
     let names: Vec<String> = ks.iter().map(|k| format!("k = {k}")).collect();
-    let keys: Vec<Key<'_>> = names.iter().enumerate().map(|(i, name)| (name.as_str(), LINES[i % LINES.len()])).collect();
+    let keys: Vec<Key<'_>> =
+        names.iter().enumerate().map(|(i, name)| (name.as_str(), LINES[i % LINES.len()])).collect();
     legend_rows(&mut page, (70.0, 16.0), 900.0, &keys, true);
     let caption = "The mean over all sets of what EWCA's scores gain over PCA's at the same multiple of the variance of the k-th \
                    principal component: less error, a larger index, a larger silhouette. Above the line EWCA is better."

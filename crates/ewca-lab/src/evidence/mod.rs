@@ -5,6 +5,7 @@
 //! classes. Epsilon is chosen by several rules; only `nested` sees labels, those of the train half, and `oracle` sees everything:
 //! it is no method but a bound.
 
+mod figures;
 mod measure;
 mod rules;
 mod set;
@@ -17,6 +18,7 @@ use ewca::{Control, Ewca, Model, Progress, Samples};
 use rayon::prelude::*;
 use serde::Serialize;
 
+pub use figures::evidence_figures;
 pub use measure::{Estimate, Measure};
 pub use set::{EvidenceSet, FEWEST};
 pub use summary::{Summary, summaries};
@@ -27,7 +29,7 @@ use crate::{Neighbours, Protocol, Split};
 use measure::Measured;
 
 /// Epsilons that are tried: from, to (as multiples of the variance of the k-th principal component), and how many.
-pub const GRID: (f64, f64, usize) = (0.05, 5.0, 20);
+pub const GRID: (f64, f64, usize) = (0.05, 20.0, 24);
 /// Mean perplexities that are tried; half the number of samples where that is less.
 const PERPLEXITIES: [f64; 6] = [2.0, 3.0, 5.0, 10.0, 15.0, 30.0];
 
@@ -118,10 +120,8 @@ const METHODS: [&str; 2] = ["ewca", "barycentric"];
 impl<'a> Trial<'a> {
     fn new(set: &'a EvidenceSet, protocol: Protocol) -> ewca::Result<Self> {
         let samples = Samples::new(&set.data, set.samples(), set.features)?;
-        let all: Vec<usize> = (0..set.samples()).collect();
         let classes = &set.labels.classes;
-        let splits: Vec<Split> =
-            (0..protocol.splits).map(|s| Split::stratified(&all, classes, protocol.seed, s as u64)).collect();
+        let splits = protocol.outer_splits(classes);
         // All principal components: the same distances as between the samples, in fewer numbers.
         let rank = pca(&samples, 1)?.rank;
         let points = pca(&samples, rank)?.scores;

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::summary::DEFAULT_RULE;
 use super::{EvidenceSet, Measure, Row, Summary};
+use crate::ranks::spearman;
 
 /// One line per set, k, method, rule and measure.
 pub fn rows_csv(rows: &[Row]) -> String {
@@ -72,6 +73,7 @@ pub fn evidence_markdown(sets: &[EvidenceSet], rows: &[Row], summaries: &[Summar
         let _ = writeln!(text, "### {}\n\n{}", measure.title(), main_table(summaries, measure));
     }
     let _ = writeln!(text, "### Ways to choose epsilon\n\n{}", rules_table(summaries));
+    let _ = writeln!(text, "### Whether it can be told beforehand\n\n{}", hints_table(sets, rows));
     let _ = writeln!(text, "### Each set\n\n{}", sets_table(sets, rows));
     text
 }
@@ -148,6 +150,61 @@ fn rules_table(summaries: &[Summary]) -> String {
         );
     }
     text
+}
+
+/// What might tell how much EWCA gains: Spearman's correlation over the studies.
+fn hints_table(sets: &[EvidenceSet], rows: &[Row]) -> String {
+    let studies = studies(sets);
+    let over_studies = |value: &dyn Fn(&Row) -> Option<f64>| -> Vec<f64> {
+        studies.iter().map(|study| mean(rows.iter().filter(|r| r.study == *study).filter_map(value))).collect()
+    };
+    let size = |r: &Row| sets.iter().find(|s| s.name == r.set).map(|s| s.samples() as f64);
+    let classes = |r: &Row| sets.iter().find(|s| s.name == r.set).map(|s| s.labels.names.len() as f64);
+    let pca = |measure: Measure| move |r: &Row| (r.method == "pca" && r.measure == measure).then_some(r.value.mean);
+    let hints: [(&str, Vec<f64>); 5] = [
+        ("samples", over_studies(&size)),
+        ("classes", over_studies(&classes)),
+        (
+            "how far PCA's scores fall into clusters (silhouette of k-means, no labels)",
+            over_studies(&|r| Some(r.clusters)),
+        ),
+        ("PCA's error", over_studies(&pca(Measure::Error))),
+        ("PCA's silhouette of the classes", over_studies(&pca(Measure::Silhouette))),
+    ];
+    let mut text = format!(
+        "Spearman's correlation with the gain of EWCA's scores over PCA's, over {} studies.\n\n| hint |",
+        studies.len()
+    );
+    let rules = [DEFAULT_RULE, "nested"];
+    for (rule, measure) in pairs(&rules) {
+        let _ = write!(text, " {}, {rule} |", measure.name());
+    }
+    let _ = writeln!(text, "\n|---|{}", "---|".repeat(rules.len() * Measure::ALL.len()));
+    for (hint, values) in &hints {
+        let _ = write!(text, "| {hint} |");
+        for (rule, measure) in pairs(&rules) {
+            let gain = |r: &Row| (r.method == "ewca" && r.rule == rule && r.measure == measure).then_some(r.gain.mean);
+            let _ = write!(text, " {:+.2} |", spearman(values, &over_studies(&gain)));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn pairs<'a>(rules: &'a [&'a str]) -> impl Iterator<Item = (&'a str, Measure)> {
+    rules.iter().flat_map(|rule| Measure::ALL.map(|measure| (*rule, measure)))
+}
+
+fn studies(sets: &[EvidenceSet]) -> Vec<&str> {
+    let mut studies: Vec<&str> = sets.iter().map(|s| s.study.as_str()).collect();
+    studies.sort_unstable();
+    studies.dedup();
+    studies
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), v| (sum + v, count + 1.0));
+    sum / count
 }
 
 /// Each set: its size, PCA's error, and the gain of EWCA with the nested epsilon, with its interval.
