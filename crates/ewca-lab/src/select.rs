@@ -163,7 +163,13 @@ fn judged(
 }
 
 /// The epsilon with the fewest errors over inner splits of `members` alone; ties go to the largest epsilon.
-pub(crate) fn chosen(neighbours: &[Neighbours], members: &[usize], classes: &[usize], protocol: Protocol, number: u64) -> usize {
+pub(crate) fn chosen(
+    neighbours: &[Neighbours],
+    members: &[usize],
+    classes: &[usize],
+    protocol: Protocol,
+    number: u64,
+) -> usize {
     // Streams of their own: no inner split repeats an outer one.
     let stream = |inner: usize| (number << 32) + (1 << 31) + inner as u64;
     let splits: Vec<Split> = (0..protocol.inner_splits)
