@@ -158,7 +158,10 @@ mod tests {
             assert_eq!(honest.pick, changed.pick);
             picks.push(honest.pick);
         }
-        assert!(picks.iter().any(|p| *p != picks[0]), "the choice must depend on the split for this test to mean anything");
+        assert!(
+            picks.iter().any(|p| *p != picks[0]),
+            "the choice must depend on the split for this test to mean anything"
+        );
     }
 
     #[test]
@@ -178,14 +181,12 @@ mod tests {
                 (0..2).map(|l| (scores.get(i, l) - model.scores.get(j, l)).powi(2)).sum()
             };
             let wrong = (0..split.test.len()).filter(|&i| {
-                let nearest = (0..split.train.len()).min_by(|&a, &b| distance(i, a).total_cmp(&distance(i, b))).unwrap();
+                let nearest =
+                    (0..split.train.len()).min_by(|&a, &b| distance(i, a).total_cmp(&distance(i, b))).unwrap();
                 classes[split.train[nearest]] != classes[split.test[i]]
             });
             assert_eq!(cells[0].ewca[number], 100.0 * wrong.count() as f64 / split.test.len() as f64);
         }
-        assert!(matches!(
-            strict(&samples, &classes, &[2], &[0.1], protocol, &|| false),
-            Err(Error::Interrupted)
-        ));
+        assert!(matches!(strict(&samples, &classes, &[2], &[0.1], protocol, &|| false), Err(Error::Interrupted)));
     }
 }

@@ -161,7 +161,8 @@ mod tests {
         let map = embed(&clouds(), 10.0).unwrap();
         let distance = |i: usize, j: usize| (map.get(i, 0) - map.get(j, 0)).hypot(map.get(i, 1) - map.get(j, 1));
         for i in 0..45 {
-            let nearest = (0..45).filter(|&j| j != i).min_by(|&a, &b| distance(i, a).total_cmp(&distance(i, b))).unwrap();
+            let nearest =
+                (0..45).filter(|&j| j != i).min_by(|&a, &b| distance(i, a).total_cmp(&distance(i, b))).unwrap();
             assert_eq!(nearest % 3, i % 3);
         }
         assert_eq!(map, embed(&clouds(), 10.0).unwrap());

@@ -138,8 +138,7 @@ fn boxes(study: &Study<'_>, selection: &Selection) -> Figure {
     legend_rows(&mut page, (70.0, 20.0), width, &keys, false);
     let values = selection.cells.iter().flat_map(|c| [&c.pca_errors, &c.ewca_errors]).chain([&selection.raw_errors]);
     let y = Axis::from_zero(LABEL, values.flatten().copied());
-    let panel =
-        Panel::new(&mut page, (70.0, 42.0), (width, 335.0), Axis::names("number of components k", &names), y);
+    let panel = Panel::new(&mut page, (70.0, 42.0), (width, 335.0), Axis::names("number of components k", &names), y);
     let mut table = Tidy::new(&["k", "method", "split", "error"]);
     for (at, cell) in selection.cells.iter().enumerate() {
         let groups = [("raw", &selection.raw_errors), ("pca", &cell.pca_errors), ("ewca", &cell.ewca_errors)];
@@ -163,8 +162,7 @@ fn epsilons(study: &Study<'_>, selection: &Selection) -> Figure {
     let width = (names.len() as f64 * 40.0).clamp(550.0, 1200.0);
     let mut page = Page::new(width + 90.0, 400.0);
     let y = Axis::logarithmic("chosen epsilon", selection.epsilons.iter().copied());
-    let panel =
-        Panel::new(&mut page, (70.0, 16.0), (width, 335.0), Axis::names("number of components k", &names), y);
+    let panel = Panel::new(&mut page, (70.0, 16.0), (width, 335.0), Axis::names("number of components k", &names), y);
     let mut table = Tidy::new(&["k", "split", "epsilon"]);
     for (at, cell) in selection.cells.iter().enumerate() {
         panel.boxed(&mut page, at as f64, 0.45, &BoxSummary::of(&cell.chosen), Series { marker: None, ..EWCA });

@@ -88,7 +88,8 @@ pub fn run(seed: u64, watch: Watch<'_>) -> Result<Report> {
         let y = Axis::logarithmic(if at == 0 { "time (s)" } else { "" }, line.iter().flatten().copied());
         let panel = Panel::new(&mut page, (70.0 + at as f64 * (SIZE + 65.0), 55.0), (SIZE, SIZE), x, y);
         for (s, step) in STEPS.iter().enumerate() {
-            let points: Vec<(f64, f64)> = shapes.iter().zip(line).map(|(shape, times)| (size(shape), times[s])).collect();
+            let points: Vec<(f64, f64)> =
+                shapes.iter().zip(line).map(|(shape, times)| (size(shape), times[s])).collect();
             panel.line(&mut page, &points, step.series);
             exponents[s].push(exponent(&points[points.len() - 3..]));
             for (shape, times) in shapes.iter().zip(line) {
@@ -97,7 +98,9 @@ pub fn run(seed: u64, watch: Watch<'_>) -> Result<Report> {
         }
     }
     let facts = STEPS.iter().zip(&exponents).map(|(step, e)| {
-        let written = Some(step.written).filter(|w| *w != "-").map(|w| format!("{w} (operations as the paper's algorithms are written)"));
+        let written = Some(step.written)
+            .filter(|w| *w != "-")
+            .map(|w| format!("{w} (operations as the paper's algorithms are written)"));
         let ours = format!("n^{:.1} d^{:.1} k^{:.1} measured; counted: {}", e[0], e[1], e[2], step.here);
         Fact::new(step.name, written.as_deref(), ours)
     });

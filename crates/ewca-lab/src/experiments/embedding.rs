@@ -37,7 +37,9 @@ pub fn run(study: &Study<'_>, model: &Model, watch: Watch<'_>) -> Result<Report>
             links.push((point(&after, i), point(&after, j), (0.25 + 2.0 * share).min(0.9)));
         }
     }
-    for (at, (map, title)) in [(&before, "PCA scores"), (&after, "EWCA scores, links by the plan")].into_iter().enumerate() {
+    for (at, (map, title)) in
+        [(&before, "PCA scores"), (&after, "EWCA scores, links by the plan")].into_iter().enumerate()
+    {
         let axis = |name: &str, c: usize| Axis::bare(name, map.column(c).iter().copied());
         let (x, y) = Axis::square(axis("t-SNE 1", 0), axis("t-SNE 2", 1), SIZE, SIZE);
         let panel = Panel::new(&mut page, (30.0 + at as f64 * (SIZE + 40.0), 58.0), (SIZE, SIZE), x, y);
@@ -75,7 +77,8 @@ pub fn run(study: &Study<'_>, model: &Model, watch: Watch<'_>) -> Result<Report>
     );
     Ok(Report {
         title: format!("Figure 4: embedding of {}", study.name),
-        text: "Exact t-SNE from the principal axes: the same picture in every run. It is a picture, not a measurement.".into(),
+        text: "Exact t-SNE from the principal axes: the same picture in every run. It is a picture, not a measurement."
+            .into(),
         facts: vec![
             Fact::new(
                 "samples whose nearest neighbour in the picture is of another class",

@@ -91,7 +91,11 @@ impl Example {
         }
         self.plan(&mut page, left - 20.0, &ewca)?;
         left += SIZE + 110.0;
-        let losses = [("L-BFGS", EWCA, Solver::Lbfgs), ("BCD", PCA, Solver::Bcd), ("block-MM", MM, Solver::Mm(Default::default()))];
+        let losses = [
+            ("L-BFGS", EWCA, Solver::Lbfgs),
+            ("BCD", PCA, Solver::Bcd),
+            ("block-MM", MM, Solver::Mm(Default::default())),
+        ];
         let mut curves = Vec::new();
         for (name, series, solver) in losses {
             curves.push((name, series, params().solver(solver).fit(&samples)?));
@@ -164,7 +168,8 @@ impl Example {
         let share = |i: usize, j: usize| 100.0 * n as f64 * plan.get(i, j);
         let high = (0..n * n).map(|at| share(at / n, at % n)).fold(0.0, f64::max);
         let range = (0.0, (high / 5.0).ceil() * 5.0);
-        let panel = Panel::new(page, (left, 55.0), (SIZE, SIZE), Axis::bare("samples by cluster", []), Axis::bare("", []));
+        let panel =
+            Panel::new(page, (left, 55.0), (SIZE, SIZE), Axis::bare("samples by cluster", []), Axis::bare("", []));
         panel.title(page, "EWCA's plan");
         panel.cells(page, &Cells { rows: n, columns: n, value: &share, range, digits: None }, true);
         panel.colour_bar(page, range, "n × plan (%)");
@@ -177,8 +182,7 @@ impl Example {
         };
         let all: Vec<(f64, f64)> = curves.iter().flat_map(|c| curve(&c.2)).collect();
         let x = Axis::logarithmic("iteration + 1", all.iter().map(|p| p.0).chain([10.0]));
-        let panel =
-            Panel::new(page, (left, 55.0), (SIZE, SIZE), x, Axis::linear("loss", all.iter().map(|p| p.1)));
+        let panel = Panel::new(page, (left, 55.0), (SIZE, SIZE), x, Axis::linear("loss", all.iter().map(|p| p.1)));
         for (_, series, model) in curves {
             panel.line(page, &curve(model), Series { marker: None, ..*series });
         }

@@ -46,9 +46,19 @@ pub fn run(seed: u64, watch: Watch<'_>) -> Result<Report> {
     panel.colour_bar(&mut page, range, "n × plan (%)");
     for i in 0..n {
         let (p, e) = (projected(&pca, i), projected(&ewca, i));
-        table.row(&[&i, &made.labels.names[made.labels.classes[i]], &data[2 * i], &data[2 * i + 1], &p.0, &p.1, &e.0, &e.1]);
+        table.row(&[
+            &i,
+            &made.labels.names[made.labels.classes[i]],
+            &data[2 * i],
+            &data[2 * i + 1],
+            &p.0,
+            &p.1,
+            &e.0,
+            &e.1,
+        ]);
     }
-    let inside: f64 = (0..n * n).filter(|at| (at / n) / EACH == (at % n) / EACH).map(|at| plan.get(at / n, at % n)).sum();
+    let inside: f64 =
+        (0..n * n).filter(|at| (at / n) / EACH == (at % n) / EACH).map(|at| plan.get(at / n, at % n)).sum();
     let caption = format!(
         "Two clusters of {EACH} points in the plane. Points, their projections to the line of one component, and links from each \
          point to the projections that its mass goes to, as dark as the plan's entry. Epsilon {EPSILON}, seed {seed}."

@@ -147,7 +147,9 @@ pub fn run(
                 let selection = judged_once(&mut judged, study, true, watch)?;
                 accuracy::run(study, selection, &judged_strictly(study, watch)?)
             }
-            (Experiment::Sensitivity, Some(study)) => sensitivity::run(study, judged_once(&mut judged, study, true, watch)?),
+            (Experiment::Sensitivity, Some(study)) => {
+                sensitivity::run(study, judged_once(&mut judged, study, true, watch)?)
+            }
             (Experiment::Plan, Some(study)) => {
                 let all = experiments.contains(&Experiment::Accuracy) || experiments.contains(&Experiment::Sensitivity);
                 plan::run(study, &best_model(study, judged_once(&mut judged, study, all, watch)?)?)?
@@ -226,8 +228,7 @@ fn exponent(points: &[(f64, f64)]) -> f64 {
     let logs: Vec<(f64, f64)> = points.iter().map(|(x, y)| (x.ln(), y.ln())).collect();
     let n = logs.len() as f64;
     let (mx, my) = (logs.iter().map(|p| p.0).sum::<f64>() / n, logs.iter().map(|p| p.1).sum::<f64>() / n);
-    let (sxy, sxx) =
-        logs.iter().fold((0.0, 0.0), |(a, b), (x, y)| (a + (x - mx) * (y - my), b + (x - mx) * (x - mx)));
+    let (sxy, sxx) = logs.iter().fold((0.0, 0.0), |(a, b), (x, y)| (a + (x - mx) * (y - my), b + (x - mx) * (x - mx)));
     sxy / sxx
 }
 

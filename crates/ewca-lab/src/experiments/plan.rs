@@ -4,7 +4,7 @@ use ewca::Model;
 
 use super::{Fact, Report, Study};
 use crate::Result;
-use crate::figures::{Axis, Cells, Figure, Font, Anchor, Page, Panel, Stroke, Tidy};
+use crate::figures::{Anchor, Axis, Cells, Figure, Font, Page, Panel, Stroke, Tidy};
 
 pub fn run(study: &Study<'_>, model: &Model) -> Result<Report> {
     let n = study.samples.rows();
@@ -22,8 +22,7 @@ pub fn run(study: &Study<'_>, model: &Model) -> Result<Report> {
 
     let size = 470.0;
     let mut page = Page::new(size + 200.0, size + 50.0);
-    let panel =
-        Panel::new(&mut page, (90.0, 16.0), (size, size), Axis::names("", &[]), Axis::names("", &[]));
+    let panel = Panel::new(&mut page, (90.0, 16.0), (size, size), Axis::names("", &[]), Axis::names("", &[]));
     panel.cells(&mut page, &Cells { rows: n, columns: n, value: &share, range, digits: None }, true);
     panel.colour_bar(&mut page, range, "n × plan (%)");
     let mut from = 0;
@@ -61,7 +60,11 @@ pub fn run(study: &Study<'_>, model: &Model) -> Result<Report> {
         figures: vec![Figure::new("plan", "The transport plan, ordered by class", caption, &page, table)],
         facts: vec![
             Fact::new("mass that stays within its class", None, format!("{:.1} %", 100.0 * inside)),
-            Fact::new("mean perplexity: samples that each one spreads over", None, format!("{:.1}", model.perplexity.mean)),
+            Fact::new(
+                "mean perplexity: samples that each one spreads over",
+                None,
+                format!("{:.1}", model.perplexity.mean),
+            ),
         ],
     })
 }

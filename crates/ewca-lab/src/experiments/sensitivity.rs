@@ -13,7 +13,8 @@ pub fn run(study: &Study<'_>, selection: &Selection) -> Report {
     let step = if high > 20.0 { 10.0 } else { 5.0 };
     let range = (0.0, (high / step).ceil() * step);
 
-    let names: Vec<String> = ["PCA".to_string()].into_iter().chain(selection.epsilons.iter().map(|e| tick(*e))).collect();
+    let names: Vec<String> =
+        ["PCA".to_string()].into_iter().chain(selection.epsilons.iter().map(|e| tick(*e))).collect();
     let rows: Vec<String> = cells.iter().map(|c| c.k.to_string()).collect();
     let (cell_width, cell_height) = (34.0, 26.0);
     let (width, height) = (cell_width * names.len() as f64, cell_height * rows.len() as f64);
@@ -26,7 +27,11 @@ pub fn run(study: &Study<'_>, selection: &Selection) -> Report {
         Axis::names("number of components k", &rows),
     );
     let value = |i: usize, j: usize| if j == 0 { cells[i].pca.mean } else { cells[i].by_epsilon[j - 1] };
-    panel.cells(&mut page, &Cells { rows: rows.len(), columns: names.len(), value: &value, range, digits: Some(1) }, false);
+    panel.cells(
+        &mut page,
+        &Cells { rows: rows.len(), columns: names.len(), value: &value, range, digits: Some(1) },
+        false,
+    );
     panel.colour_bar(&mut page, range, "misclassified (%)");
 
     let mut table = Tidy::new(&["k", "epsilon", "mean", "collapsed"]);

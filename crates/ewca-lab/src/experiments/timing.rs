@@ -26,7 +26,8 @@ struct Timed {
 }
 
 pub fn run(given: Option<(&str, &Samples<'_>)>, effort: Effort, watch: Watch<'_>) -> Result<Report> {
-    let solvers = [("BCD", PCA, Solver::Bcd), ("block-MM", MM, Solver::Mm(Default::default())), ("L-BFGS", EWCA, Solver::Lbfgs)];
+    let solvers =
+        [("BCD", PCA, Solver::Bcd), ("block-MM", MM, Solver::Mm(Default::default())), ("L-BFGS", EWCA, Solver::Lbfgs)];
     let (source, rows, data) = match given {
         Some((name, samples)) => {
             let rows: Vec<f64> = (0..samples.rows()).flat_map(|i| samples.row(i)).collect();
@@ -45,7 +46,12 @@ pub fn run(given: Option<(&str, &Samples<'_>)>, effort: Effort, watch: Watch<'_>
     for (at, &features) in sizes.iter().enumerate() {
         let mut times = vec![Vec::new(); solvers.len()];
         for repeat in 0..effort.repeats {
-            tell(watch, &format!("timing {features} features"), at * effort.repeats + repeat, sizes.len() * effort.repeats)?;
+            tell(
+                watch,
+                &format!("timing {features} features"),
+                at * effort.repeats + repeat,
+                sizes.len() * effort.repeats,
+            )?;
             let subset = subset(&data, columns, features, effort.seed, (at * effort.repeats + repeat) as u64);
             let samples = Samples::new(&subset, rows, features)?;
             for ((_, _, solver), times) in solvers.iter().zip(&mut times) {
@@ -97,7 +103,10 @@ fn report(
         let key: [Key<'_>; 1] = [(name, *series)];
         legend_rows(&mut page, (80.0, 18.0 + 18.0 * at as f64), 540.0, &key, true);
     }
-    let y = Axis::logarithmic("time of a fit (s)", timed.iter().flat_map(|t| t.spreads.iter().flat_map(|s| [s.q1, s.q3, s.mean])));
+    let y = Axis::logarithmic(
+        "time of a fit (s)",
+        timed.iter().flat_map(|t| t.spreads.iter().flat_map(|s| [s.q1, s.q3, s.mean])),
+    );
     let x = Axis::logarithmic("number of features d", timed.iter().map(|t| t.features as f64));
     let panel = Panel::new(&mut page, (80.0, 72.0), (540.0, 325.0), x, y);
     let note = format!(
@@ -117,14 +126,12 @@ fn report(
             table.row(&[&t.features, name, &spread.mean, &spread.q1, &spread.q3, &spread.median, &effort.repeats]);
         }
     }
-    let mut facts = vec![Fact::new(
-        "where BCD is faster than block-MM",
-        Some("for d up to about 2000"),
-        faster(timed),
-    )];
+    let mut facts = vec![Fact::new("where BCD is faster than block-MM", Some("for d up to about 2000"), faster(timed))];
     let written = ["d³ (eigenvectors of a d x d matrix)", "d", "-"];
     for ((solver, (low, high)), written) in solvers.iter().zip(&growth).zip(written) {
-        let largest = timed.last().map_or(f64::NAN, |t| t.spreads[solvers.iter().position(|s| s.0 == solver.0).unwrap_or(0)].mean);
+        let largest = timed
+            .last()
+            .map_or(f64::NAN, |t| t.spreads[solvers.iter().position(|s| s.0 == solver.0).unwrap_or(0)].mean);
         facts.push(Fact::new(
             format!("{}: growth with d, and time at the largest d", solver.0),
             Some(written).filter(|w| *w != "-").map(|w| format!("{w}, as the paper writes it")).as_deref(),

@@ -119,8 +119,10 @@ fn power(exponent: i32) -> String {
         -3..=5 => plain(10f64.powi(exponent)),
         _ => {
             let digits = exponent.abs().to_string();
-            let raised: String =
-                digits.chars().map(|c| ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'][c as usize - '0' as usize]).collect();
+            let raised: String = digits
+                .chars()
+                .map(|c| ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'][c as usize - '0' as usize])
+                .collect();
             format!("10{}{raised}", if exponent < 0 { "⁻" } else { "" })
         }
     }

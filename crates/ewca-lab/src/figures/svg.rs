@@ -114,8 +114,7 @@ impl Page {
     pub fn frame(&mut self, x: f64, y: f64, width: f64, height: f64, stroke: Stroke<'_>) {
         let (x, y, w, h) = (short(x), short(y), short(width), short(height));
         let style = stroke.attributes();
-        let _ =
-            writeln!(self.body, "<rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" fill=\"none\" {style}/>");
+        let _ = writeln!(self.body, "<rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" fill=\"none\" {style}/>");
     }
 
     pub fn line(&mut self, from: (f64, f64), to: (f64, f64), stroke: Stroke<'_>) {
