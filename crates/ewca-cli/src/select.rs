@@ -134,8 +134,9 @@ fn suggest(samples: &Samples<'_>, pca: &Model, components: &[usize], console: Co
     let model = Ewca::params(k).fit(samples)?;
     let mut reason = format!(
         "{strong} of the principal components are larger than pieces of a stick broken at random, so k = {k}. Epsilon {} spreads each \
-         sample over {} others on average, which did no harm on labelled data sets. This is a rule of thumb, not a measurement: \
-         give --label to have k and epsilon judged.",
+         sample over {} others on average. On 37 labelled sets that made classes a little more compact than PCA did, and nearest \
+         neighbours no better; no rule without labels did better. This is a rule of thumb, not a measurement: give --label to have \
+         k and epsilon judged.",
         number(model.epsilon),
         number(model.perplexity.mean),
     );

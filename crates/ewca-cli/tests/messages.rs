@@ -5,8 +5,19 @@ mod common;
 use common::{Workshop, numbers};
 use serde_json::Value;
 
-const COMMANDS: [&str; 10] =
-    ["fit", "transform", "reconstruct", "neighbours", "path", "select", "inspect", "demo", "completions", "man"];
+const COMMANDS: [&str; 11] = [
+    "fit",
+    "transform",
+    "reconstruct",
+    "neighbours",
+    "path",
+    "select",
+    "reproduce",
+    "inspect",
+    "demo",
+    "completions",
+    "man",
+];
 
 fn json(line: &str) -> Value {
     serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
