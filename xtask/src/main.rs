@@ -46,8 +46,12 @@ const TEST_REQUIREMENTS: &str = "crates/ewca-io/tests/requirements.txt";
 
 fn test() -> Result<(), String> {
     let python = root().join(TEST_VENV).join("bin/python");
-    if run_quietly(&[&python.to_string_lossy(), "-c", "import anndata, pandas, pyarrow, safetensors, scanpy, scipy, sklearn"])
-        .is_err()
+    if run_quietly(&[
+        &python.to_string_lossy(),
+        "-c",
+        "import anndata, pandas, pyarrow, safetensors, scanpy, scipy, sklearn",
+    ])
+    .is_err()
     {
         eprintln!("== installing the Python packages that check our files and numbers, into {TEST_VENV}");
         run(&["python3", "-m", "venv", TEST_VENV])?;

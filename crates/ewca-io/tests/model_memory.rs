@@ -26,9 +26,8 @@ fn growth(file: &[u8]) -> f64 {
 
 #[test]
 fn hostile_files_take_little() {
-    let tensor = |rows: u64, end: u64| {
-        format!(r#"{{"scores":{{"dtype":"F64","shape":[{rows},1],"data_offsets":[0,{end}]}}}}"#)
-    };
+    let tensor =
+        |rows: u64, end: u64| format!(r#"{{"scores":{{"dtype":"F64","shape":[{rows},1],"data_offsets":[0,{end}]}}}}"#);
     // Sizes that are not there cost nothing.
     for rows in [1 << 20, 1 << 40, u64::MAX / 8] {
         assert!(growth(&safetensors(&tensor(rows, rows.wrapping_mul(8)), 1 << 16)) < 2.0);

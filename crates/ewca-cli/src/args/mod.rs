@@ -16,8 +16,8 @@ use ewca_lab::Protocol;
 use ewca_lab::experiments::Experiment;
 
 pub use job::{
-    CheckpointJob, DemoJob, EvidenceJob, FitJob, Job, Limits, NeighboursJob, PathJob, ReproduceJob, Request, SelectJob, Steps,
-    TableJob, TransformJob, Wanted,
+    CheckpointJob, DemoJob, EvidenceJob, FitJob, Job, Limits, NeighboursJob, PathJob, ReproduceJob, Request, SelectJob,
+    Steps, TableJob, TransformJob, Wanted,
 };
 use method::{LimitArgs, MethodArgs, SpreadArgs};
 use table::{PreprocessingArgs, TableArgs};
@@ -143,7 +143,9 @@ impl Command {
             Self::Neighbours(args) => Job::Neighbours(Box::new(args.into_job())),
             Self::Path(args) => Job::Path(Box::new(args.into_job()?)),
             Self::Select(args) => Job::Select(Box::new(args.into_job())),
-            Self::Reproduce(args) if args.what == WhatArg::Evidence => Job::Evidence(Box::new(args.into_evidence_job())),
+            Self::Reproduce(args) if args.what == WhatArg::Evidence => {
+                Job::Evidence(Box::new(args.into_evidence_job()))
+            }
             Self::Reproduce(args) => Job::Reproduce(Box::new(args.into_job())),
             Self::Inspect(args) => Job::Inspect(Box::new(args.table.into_job(args.file, None))),
             Self::Demo(args) => Job::Demo(DemoJob { output: args.output }),
