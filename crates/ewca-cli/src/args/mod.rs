@@ -469,7 +469,7 @@ struct ReproduceArgs {
     #[arg(long, value_name = "N", default_value = "20", value_parser = values::at_least_one)]
     inner_splits: usize,
 
-    /// The gene subsets of each size in `timing` [default: 100, or 10 in `all`]
+    /// The gene subsets of each size in `timing` [default: 100, or 5 in `all`]
     #[arg(long, value_name = "N", value_parser = values::at_least_one)]
     repeats: Option<usize>,
 
@@ -549,7 +549,7 @@ impl ReproduceArgs {
             components: self.components.map(|Counts(components)| components),
             epsilons: self.epsilons.map(|Numbers(epsilons)| epsilons),
             protocol: Protocol { splits: self.splits, inner_splits: self.inner_splits, seed: self.seed },
-            repeats: self.repeats.unwrap_or(if all { 10 } else { 100 }),
+            repeats: self.repeats.unwrap_or(if all { 5 } else { 100 }),
             seed: self.seed,
             threads: limits.threads,
             output: self.output,

@@ -64,11 +64,13 @@ fn methods(selection: &Selection) -> [(&'static str, &'static str, Series, Vec<(
     ]
 }
 
-fn draw_line(panel: &Panel, page: &mut Page, spreads: &[(usize, Spread)], series: Series, band: bool) {
-    if band {
-        let quartiles: Vec<(f64, f64, f64)> = spreads.iter().map(|(k, s)| (*k as f64, s.q1, s.q3)).collect();
-        panel.band(page, &quartiles, series);
-    }
+/// Bands lie below all lines.
+fn draw_band(panel: &Panel, page: &mut Page, spreads: &[(usize, Spread)], series: Series) {
+    let quartiles: Vec<(f64, f64, f64)> = spreads.iter().map(|(k, s)| (*k as f64, s.q1, s.q3)).collect();
+    panel.band(page, &quartiles, series);
+}
+
+fn draw_line(panel: &Panel, page: &mut Page, spreads: &[(usize, Spread)], series: Series) {
     let means: Vec<(f64, f64)> = spreads.iter().map(|(k, s)| (*k as f64, s.mean)).collect();
     panel.line(page, &means, series);
 }
@@ -86,9 +88,8 @@ fn lines(study: &Study<'_>, selection: &Selection) -> Figure {
     let panel =
         Panel::new(&mut page, (70.0, 42.0), (550.0, 335.0), components(selection), Axis::from_zero(LABEL, values));
     let mut table = Tidy::new(&["k", "method", "mean", "q1", "q3", "median", "splits"]);
-    for (_, _, series, spreads) in &methods {
-        draw_line(&panel, &mut page, spreads, *series, true);
-    }
+    methods.iter().for_each(|m| draw_band(&panel, &mut page, &m.3, m.2));
+    methods.iter().for_each(|m| draw_line(&panel, &mut page, &m.3, m.2));
     for at in 0..selection.cells.len() {
         for (name, _, _, spreads) in &methods {
             let (k, s) = &spreads[at];
@@ -116,8 +117,9 @@ fn strict_lines(study: &Study<'_>, selection: &Selection, strict: &[StrictSpread
     let panel =
         Panel::new(&mut page, (70.0, 62.0), (550.0, 335.0), components(selection), Axis::from_zero(LABEL, values));
     let mut table = Tidy::new(&["k", "method", "protocol", "mean", "q1", "q3", "median", "splits"]);
-    for (_, method, protocol, series, spreads, band) in &drawn {
-        draw_line(&panel, &mut page, spreads, *series, *band);
+    drawn.iter().filter(|m| m.5).for_each(|m| draw_band(&panel, &mut page, &m.4, m.3));
+    for (_, method, protocol, series, spreads, _) in &drawn {
+        draw_line(&panel, &mut page, spreads, *series);
         for (k, s) in spreads {
             table.row(&[k, method, protocol, &s.mean, &s.q1, &s.q3, &s.median, &study.protocol.splits]);
         }

@@ -3,7 +3,7 @@
 use ewca::{Ewca, Model, Samples};
 
 use super::synthetic::clusters;
-use super::{Fact, Report, Watch, class_series, tell};
+use super::{Fact, Report, Watch, class_series, plan_range, tell};
 use crate::Result;
 use crate::figures::{Axis, Cells, Figure, Page, Panel, Stroke, Tidy};
 
@@ -34,8 +34,7 @@ pub fn run(seed: u64, watch: Watch<'_>) -> Result<Report> {
     }
     let plan = ewca.plan().dense(usize::MAX)?;
     let share = |i: usize, j: usize| 100.0 * n as f64 * plan.get(i, j);
-    let high = (0..n * n).map(|at| share(at / n, at % n)).fold(0.0, f64::max);
-    let range = (0.0, (high / 5.0).ceil() * 5.0);
+    let range = plan_range((0..n * n).map(|at| share(at / n, at % n)).collect());
     let place = (50.0 + 2.0 * (SIZE + 30.0), 40.0);
     let panel = Panel::new(&mut page, place, (SIZE, SIZE), Axis::bare("samples", []), Axis::bare("", []));
     panel.title(&mut page, "EWCA's plan");

@@ -223,6 +223,13 @@ fn class_series(class: usize) -> Series {
     Series { colour, dashes: "", marker: Some(marker) }
 }
 
+/// The range of colours for the shares of a plan, in percent: a few samples that keep nearly all their mass must not fade the others.
+fn plan_range(mut shares: Vec<f64>) -> (f64, f64) {
+    shares.sort_by(f64::total_cmp);
+    let high = shares[shares.len() - 1 - shares.len() / 200];
+    (0.0, (5.0 * (high / 5.0).ceil()).clamp(5.0, 100.0))
+}
+
 /// The slope of log y against log x: the exponent of growth.
 fn exponent(points: &[(f64, f64)]) -> f64 {
     let logs: Vec<(f64, f64)> = points.iter().map(|(x, y)| (x.ln(), y.ln())).collect();

@@ -2,7 +2,7 @@
 
 use ewca::Model;
 
-use super::{Fact, Report, Study};
+use super::{Fact, Report, Study, plan_range};
 use crate::Result;
 use crate::figures::{Anchor, Axis, Cells, Figure, Font, Page, Panel, Stroke, Tidy};
 
@@ -14,11 +14,7 @@ pub fn run(study: &Study<'_>, model: &Model) -> Result<Report> {
     let plan = model.plan().dense(usize::MAX)?;
     let share = |i: usize, j: usize| 100.0 * n as f64 * plan.get(order[i], order[j]);
 
-    // One sample that keeps nearly all its mass must not fade the others.
-    let mut shares: Vec<f64> = (0..n).flat_map(|i| (0..n).map(move |j| (i, j))).map(|(i, j)| share(i, j)).collect();
-    shares.sort_by(f64::total_cmp);
-    let high = (shares[shares.len() - 1 - shares.len() / 200] / 5.0).ceil() * 5.0;
-    let range = (0.0, high.clamp(5.0, 100.0));
+    let range = plan_range((0..n * n).map(|at| share(at / n, at % n)).collect());
 
     let size = 470.0;
     let mut page = Page::new(size + 200.0, size + 50.0);
