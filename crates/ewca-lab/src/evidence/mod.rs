@@ -29,7 +29,7 @@ use crate::{Neighbours, Protocol, Split};
 use measure::Measured;
 
 /// Epsilons that are tried: from, to (as multiples of the variance of the k-th principal component), and how many.
-pub const GRID: (f64, f64, usize) = (0.05, 20.0, 24);
+pub const GRID: (f64, f64, usize) = (0.05, 5.0, 20);
 /// Mean perplexities that are tried; half the number of samples where that is less.
 const PERPLEXITIES: [f64; 6] = [2.0, 3.0, 5.0, 10.0, 15.0, 30.0];
 
