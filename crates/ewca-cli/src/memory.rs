@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::input::{Dataset, Input};
 
 /// What the program takes on the smallest of tables, as measured on x86-64 Linux.
-const PROGRAM: usize = 6 << 20;
+const PROGRAM: usize = 13 << 19;
 /// What reading took beside the table stays with the allocator, up to about this.
 const LEFT_BEHIND: usize = 16 << 20;
 
@@ -51,9 +51,9 @@ impl Plan<'_> {
 
     fn predict(&self, rows: usize, columns: usize, table: usize, reading: usize) -> Result<Prediction, Failure> {
         let refused = |source| Failure::Fit { file: self.file.into(), source };
-        // The prediction may be a fifth too low, and the limit is kept all the same.
+        // The peak may be a quarter above the prediction, and the limit is kept all the same.
         let limit = self.limits.max_memory.unwrap_or(usize::MAX);
-        let budget = limit - limit / 6;
+        let budget = limit - limit / 5;
         let held = table.saturating_add(PROGRAM);
         let params = self.params.clone().memory_budget(budget.saturating_sub(held));
         let fit = match params.clone().check().and_then(|params| params.memory_needed(rows, columns)) {
@@ -64,7 +64,7 @@ impl Plan<'_> {
         let peak = held.saturating_add(fit).saturating_add(left_behind).max(reading.saturating_add(PROGRAM));
         match peak > budget {
             true => {
-                let needed = peak.saturating_add(peak / 5);
+                let needed = peak.saturating_add(peak / 4);
                 Err(Failure::Memory { file: self.file.into(), needed, budget: limit })
             }
             false => Ok(Prediction { params, peak }),

@@ -164,8 +164,8 @@ fn write(job: &ReproduceJob, folder: &ResultsFolder, reports: &[Report]) -> Resu
 fn account(report: &Report) -> String {
     let mut text = format!("\n{}\n", report.title);
     for fact in &report.facts {
-        let published = fact.published.as_ref().map(|said| format!(" [published: {said}]")).unwrap_or_default();
-        text.push_str(&format!("{}\n", wrapped(&format!("  {}: {}{published}", fact.what, fact.ours), 6)));
+        let beside = fact.beside.as_ref().map(|said| format!(" [compare: {said}]")).unwrap_or_default();
+        text.push_str(&format!("{}\n", wrapped(&format!("  {}: {}{beside}", fact.what, fact.ours), 6)));
     }
     debug_assert!(text.lines().all(|line| line.chars().count() <= WIDTH));
     text
@@ -175,7 +175,7 @@ fn facts(reports: &[Report]) -> Vec<serde_json::Value> {
     let facts = reports.iter().flat_map(|report| report.facts.iter().map(move |fact| (report, fact)));
     facts
         .map(|(report, fact)| {
-            json!({ "experiment": report.title, "what": fact.what, "published": fact.published, "ours": fact.ours })
+            json!({ "experiment": report.title, "what": fact.what, "beside": fact.beside, "ours": fact.ours })
         })
         .collect()
 }

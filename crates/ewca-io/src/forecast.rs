@@ -64,9 +64,10 @@ impl Forecast {
     }
 }
 
-/// About the bytes that the names of a table take: short texts, held by the table and by what was done to it.
+/// About the bytes that the names of a table take: short texts, held by the table, by what was done to it, and
+/// while results are written.
 pub fn name_bytes(rows: usize, columns: usize) -> usize {
-    rows.saturating_add(columns).saturating_mul(96)
+    rows.saturating_add(columns).saturating_mul(160)
 }
 
 /// What reading the file at `path` will take; nothing where its beginning does not tell, or where it cannot be read. A plain

@@ -180,8 +180,8 @@ fn facts(study: &Study<'_>, selection: &Selection, strict: &[StrictSpread]) -> V
     let khan = study.name == "khan2001";
     let breast = study.samples.rows() == 151 && study.samples.columns() == 54675;
     let published = |k: usize| match k {
-        8 if khan => Some("PCA 11, EWCA 7.5"),
-        5 if breast => Some("PCA 14, EWCA 8"),
+        8 if khan => Some("PCA 11, EWCA 7.5 (published)"),
+        5 if breast => Some("PCA 14, EWCA 8 (published)"),
         _ => None,
     };
     let independent = INDEPENDENT_RAW.to_string();

@@ -83,15 +83,15 @@ pub struct Study<'a> {
 pub struct Fact {
     /// What it is.
     pub what: String,
-    /// What was published, if anything.
-    pub published: Option<String>,
+    /// What to compare it with, and whose it is: a published number, another computation, a count of operations.
+    pub beside: Option<String>,
     /// What was found.
     pub ours: String,
 }
 
 impl Fact {
-    fn new(what: impl Into<String>, published: Option<&str>, ours: impl Into<String>) -> Self {
-        Self { what: what.into(), published: published.map(String::from), ours: ours.into() }
+    fn new(what: impl Into<String>, beside: Option<&str>, ours: impl Into<String>) -> Self {
+        Self { what: what.into(), beside: beside.map(String::from), ours: ours.into() }
     }
 }
 

@@ -52,14 +52,14 @@ fn facts(report: &Report) -> String {
     if report.facts.is_empty() {
         return String::new();
     }
-    let mut html = String::from("<table>\n<tr><th></th><th>published</th><th>here</th></tr>\n");
+    let mut html = String::from("<table>\n<tr><th></th><th>to compare with</th><th>here</th></tr>\n");
     for fact in &report.facts {
-        let published = fact.published.as_deref().unwrap_or("");
+        let beside = fact.beside.as_deref().unwrap_or("");
         let _ = writeln!(
             html,
             "<tr><td>{}</td><td>{}</td><td>{}</td></tr>",
             escaped(&fact.what),
-            escaped(published),
+            escaped(beside),
             escaped(&fact.ours)
         );
     }
