@@ -24,7 +24,7 @@ pub fn embed(points: &Matrix, perplexity: f64) -> ewca::Result<Matrix> {
         let slopes = gradient(&affinities, &map, exaggeration);
         for i in 0..n {
             for c in 0..2 {
-                let against = (slopes[i][c] > 0.0) != (speeds[i][c] > 0.0);
+                let against = slopes[i][c] * speeds[i][c] < 0.0;
                 gains[i][c] = if against { gains[i][c] + 0.2 } else { f64::max(gains[i][c] * 0.8, 0.01) };
                 speeds[i][c] = momentum * speeds[i][c] - rate * gains[i][c] * slopes[i][c];
                 map[i][c] += speeds[i][c];
