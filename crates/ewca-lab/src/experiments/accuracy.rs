@@ -54,8 +54,10 @@ fn caption(study: &Study<'_>) -> String {
     )
 }
 
-/// The methods, with a spread for each k.
-fn methods(selection: &Selection) -> [(&'static str, &'static str, Series, Vec<(usize, Spread)>); 3] {
+/// A method: its name in tables and in figures, its looks, and its spread for each k.
+type Method = (&'static str, &'static str, Series, Vec<(usize, Spread)>);
+
+fn methods(selection: &Selection) -> [Method; 3] {
     let of = |pick: &dyn Fn(&crate::Cell) -> Spread| selection.cells.iter().map(|c| (c.k, pick(c))).collect();
     [
         ("raw", "all features", RAW, of(&|_| selection.raw)),

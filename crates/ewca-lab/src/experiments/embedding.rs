@@ -55,9 +55,9 @@ pub fn run(study: &Study<'_>, model: &Model, watch: Watch<'_>) -> Result<Report>
         }
     }
     let mut table = Tidy::new(&["sample", "class", "pca_tsne1", "pca_tsne2", "ewca_tsne1", "ewca_tsne2"]);
-    for i in 0..n {
+    for (i, &class) in classes.iter().enumerate() {
         let ((a, b), (c, d)) = (point(&before, i), point(&after, i));
-        table.row(&[&i, &study.labels.names[classes[i]], &a, &b, &c, &d]);
+        table.row(&[&i, &study.labels.names[class], &a, &b, &c, &d]);
     }
     let all: Vec<usize> = (0..n).collect();
     let alone = |map: &Matrix| {

@@ -210,7 +210,7 @@ fn best_model(study: &Study<'_>, selection: &Selection) -> Result<Model> {
     let epsilon = selection.cells.iter().find(|cell| cell.k == k).map_or(study.epsilons[0], |cell| cell.epsilon);
     let up_to: Vec<f64> = selection.epsilons.iter().copied().filter(|e| *e <= epsilon).collect();
     let path = Ewca::params(k).check()?.path(study.samples, &up_to, &mut |_: &Progress<'_>| Control::Continue)?;
-    Ok(path.into_iter().next_back().ok_or(Error::Interrupted)?)
+    path.into_iter().next_back().ok_or(Error::Interrupted)
 }
 
 const RAW: Series = Series { colour: "#7f7f7f", dashes: "2 3", marker: None };

@@ -230,6 +230,9 @@ pub struct Panel {
     y: Axis,
 }
 
+/// From, to, and how visible.
+pub type Link = ((f64, f64), (f64, f64), f64);
+
 impl Panel {
     /// Draws frame, grid, ticks and labels.
     pub fn new(page: &mut Page, (left, top): (f64, f64), (width, height): (f64, f64), x: Axis, y: Axis) -> Self {
@@ -319,7 +322,7 @@ impl Panel {
     }
 
     /// Segments with an opacity each.
-    pub fn links(&self, page: &mut Page, links: &[((f64, f64), (f64, f64), f64)], colour: &str, width: f64) {
+    pub fn links(&self, page: &mut Page, links: &[Link], colour: &str, width: f64) {
         self.inside(page, |page| {
             for (from, to, opacity) in links {
                 page.line(self.place(*from), self.place(*to), Stroke::new(colour, width).faint(*opacity));
