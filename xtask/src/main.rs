@@ -43,14 +43,21 @@ fn main() -> ExitCode {
     }
 }
 
-/// Python with the tools that our files are read back with, in a venv of its own: see crates/ewca-io/tests/read_back.py.
+/// Python with the tools that our files and numbers are checked with, in a venv of its own: see crates/ewca-io/tests/read_back.py
+/// and crates/ewca-lab/tests/tsne.py.
 const TEST_VENV: &str = "target/test-venv";
 const TEST_REQUIREMENTS: &str = "crates/ewca-io/tests/requirements.txt";
 
 fn test() -> Result<(), String> {
     let python = root().join(TEST_VENV).join("bin/python");
-    if run_quietly(&[&python.to_string_lossy(), "-c", "import anndata, pandas, pyarrow, safetensors, scipy"]).is_err() {
-        eprintln!("== installing the Python packages that read our files back, into {TEST_VENV}");
+    if run_quietly(&[
+        &python.to_string_lossy(),
+        "-c",
+        "import anndata, pandas, pyarrow, safetensors, scanpy, scipy, sklearn",
+    ])
+    .is_err()
+    {
+        eprintln!("== installing the Python packages that check our files and numbers, into {TEST_VENV}");
         run(&["python3", "-m", "venv", TEST_VENV])?;
         run(&[&python.to_string_lossy(), "-m", "pip", "install", "--quiet", "-r", TEST_REQUIREMENTS])?;
     }

@@ -52,7 +52,7 @@ pub struct FitAccount<'a> {
     pub times: Times,
     /// Where the results are.
     pub folder: &'a Path,
-    /// The memory that the table and the fit were expected to take, in bytes.
+    /// The memory that the run was expected to take, in bytes.
     pub expected_memory: usize,
     /// The files elsewhere.
     pub written: &'a [Written],
@@ -193,7 +193,7 @@ impl FitAccount<'_> {
         line(&mut text, "", &format!("iterations {}, finish {}", time(timings.iterations), time(timings.finish)));
         if let Some(peak) = peak_memory() {
             let expected = bytes(self.expected_memory);
-            line(&mut text, "memory", &format!("{} at most; table and fit were to take {expected}", bytes(peak)));
+            line(&mut text, "memory", &format!("{} at most; {expected} expected", bytes(peak)));
         }
         text
     }

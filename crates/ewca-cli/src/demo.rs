@@ -82,8 +82,8 @@ fn refused(source: ewca::Error) -> Failure {
     Failure::Fit { file: FILE.into(), source }
 }
 
-/// The rows of one part of the data.
-fn read(split: &str) -> Result<Dataset, Failure> {
+/// The rows of one part of the data: `train` or `test`.
+pub fn read(split: &str) -> Result<Dataset, Failure> {
     let options = ReadOptions {
         label: Some("class".into()),
         id: Some("sample".into()),

@@ -19,12 +19,16 @@ pub enum Failure {
         /// What the library said.
         source: ewca::Error,
     },
-    /// The table alone takes more than was allowed.
-    #[error("{file}: the table takes {}, more than --max-memory {}", bytes(*needed), bytes(*budget))]
+    /// The table and its fit take more than was allowed.
+    #[error(
+        "{file}: the table and its fit may take {}, more than --max-memory {}; raise it, or use fewer samples or features",
+        bytes(*needed),
+        bytes(*budget)
+    )]
     Memory {
         /// The input, as the user named it.
         file: String,
-        /// What the table takes, in bytes.
+        /// What they take, in bytes.
         needed: usize,
         /// What was allowed, in bytes.
         budget: usize,
@@ -102,11 +106,6 @@ fn fit_message(file: &str, error: &ewca::Error) -> String {
             format!("{file}, row {} of the data, feature {}: the value is {value}", row + 1, column + 1)
         }
         Parameter { name, value, expected } => format!("--{} {value}: {expected}", name.replace('_', "-")),
-        Memory { needed, budget, cause } => format!(
-            "{file}: the fit needs about {} besides the table, and --max-memory leaves {}; raise it, or use fewer {cause}",
-            bytes(*needed),
-            bytes(*budget)
-        ),
         State { .. } => {
             "--resume: the checkpoint belongs to a fit with other data or options; resume it with the same command"
                 .into()

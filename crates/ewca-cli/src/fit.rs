@@ -8,11 +8,12 @@ use ewca_io::ModelFile;
 use serde::Serialize;
 
 use crate::account::{self, FitAccount};
-use crate::args::{FitJob, Limits};
+use crate::args::FitJob;
 use crate::checkpoint::{self, Keeper};
 use crate::failure::Failure;
 use crate::input::Dataset;
 use crate::interrupt;
+use crate::memory::{self, Prediction};
 use crate::outcome::Outcome;
 use crate::progress::{Watcher, Work};
 use crate::results::ResultsFolder;
@@ -25,13 +26,15 @@ pub fn run(job: &FitJob, console: Console) -> Result<Outcome, Failure> {
     let name = job.table.input.name();
     start_threads(job.limits.threads)?;
 
+    let plan = memory::Plan { params: &job.params, limits: job.limits, file: &name };
+    let reading = plan.before_reading(&job.table, &job.preprocessing)?;
     let data = Dataset::to_fit(job.table.read(console)?, &job.preprocessing, &name)?;
     let read = clock.elapsed();
 
     let refused = |source| Failure::Fit { file: name.clone(), source };
     let samples = data.samples().map_err(refused)?;
-    let params = within_memory(&job.params, job.limits, &data, &name)?.check().map_err(refused)?;
-    let fit_memory = params.memory_needed(data.rows(), data.columns()).map_err(refused)?;
+    let Prediction { params, peak } = plan.for_table(&data, reading)?;
+    let params = params.check().map_err(refused)?;
     let training_checksum = data.table.checksum();
     let state = job.resume.as_deref().map(|file| checkpoint::read(file, training_checksum)).transpose()?;
     let folder = ResultsFolder::make(&job.output)?;
@@ -78,7 +81,7 @@ pub fn run(job: &FitJob, console: Console) -> Result<Outcome, Failure> {
         wanted: &job.wanted,
         times,
         folder: folder.path(),
-        expected_memory: data.bytes().saturating_add(fit_memory),
+        expected_memory: peak,
         written: &written,
     };
     if console.talks() {
@@ -108,17 +111,6 @@ pub fn start_threads(threads: Option<usize>) -> Result<(), Failure> {
         .num_threads(count)
         .build_global()
         .map_err(|error| Failure::Threads { count, reason: error.to_string() })
-}
-
-/// The parameters with what the table leaves of the memory.
-pub fn within_memory(params: &Params, limits: Limits, data: &Dataset, file: &str) -> Result<Params, Failure> {
-    let params = params.clone();
-    let Some(budget) = limits.max_memory else { return Ok(params) };
-    let needed = data.bytes();
-    match budget.checked_sub(needed) {
-        Some(left) => Ok(params.memory_budget(left)),
-        None => Err(Failure::Memory { file: file.into(), needed, budget }),
-    }
 }
 
 /// PCA with these parameters: the limit of a small epsilon.

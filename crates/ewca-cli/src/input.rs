@@ -145,14 +145,16 @@ impl Dataset {
         }
     }
 
-    /// The bytes that the numbers take; sparse ones are held by row and by column.
+    /// The bytes that the table takes; sparse numbers are held by row and by column.
     pub fn bytes(&self) -> usize {
-        match &self.table.values {
-            Values::Dense(dense) => size_of_val(&dense.data[..]),
-            Values::Sparse(sparse) => {
-                2 * (size_of_val(&sparse.values[..]) + size_of_val(&sparse.indices[..]))
-                    + size_of_val(&sparse.offsets[..])
+        let names = ewca_io::name_bytes(self.rows(), self.columns());
+        names
+            + match &self.table.values {
+                Values::Dense(dense) => size_of_val(&dense.data[..]),
+                Values::Sparse(sparse) => {
+                    2 * (size_of_val(&sparse.values[..]) + size_of_val(&sparse.indices[..]))
+                        + size_of_val(&sparse.offsets[..])
+                }
             }
-        }
     }
 }

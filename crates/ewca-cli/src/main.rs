@@ -14,6 +14,7 @@ mod account;
 mod args;
 mod checkpoint;
 mod demo;
+mod evidence;
 mod exports;
 mod failure;
 mod fit;
@@ -21,6 +22,7 @@ mod input;
 mod inspect;
 mod interrupt;
 mod manual;
+mod memory;
 mod nearest;
 mod neighbours;
 mod outcome;
@@ -29,6 +31,7 @@ mod path;
 mod plot;
 mod progress;
 mod reconstruct;
+mod reproduce;
 mod results;
 mod select;
 mod summary;
@@ -51,6 +54,8 @@ fn main() -> ExitCode {
         Job::Neighbours(job) => neighbours::run(&job, console),
         Job::Path(job) => path::run(&job, console),
         Job::Select(job) => select::run(&job, console),
+        Job::Evidence(job) => evidence::run(&job, console),
+        Job::Reproduce(job) => reproduce::run(&job, console),
         Job::Inspect(job) => inspect::run(&job, console),
         Job::Demo(job) => demo::run(&job, console),
         Job::Completions(shell) => manual::completions(shell),

@@ -10,9 +10,10 @@ use crate::account::what_was_read;
 use crate::args::values::geometric;
 use crate::args::{PathJob, Steps};
 use crate::failure::Failure;
-use crate::fit::{pca, start_threads, within_memory};
+use crate::fit::{pca, start_threads};
 use crate::input::Dataset;
 use crate::interrupt;
+use crate::memory;
 use crate::outcome::Outcome;
 use crate::output::rehearse;
 use crate::progress::{Watcher, Work};
@@ -45,10 +46,12 @@ const COLUMNS: [&str; 9] = [
 pub fn run(job: &PathJob, console: Console) -> Result<Outcome, Failure> {
     let name = job.table.input.name();
     start_threads(job.limits.threads)?;
+    let plan = memory::Plan { params: &job.params, limits: job.limits, file: &name };
+    let reading = plan.before_reading(&job.table, &job.preprocessing)?;
     let data = Dataset::to_fit(job.table.read(console)?, &job.preprocessing, &name)?;
     let refused = |source| Failure::Fit { file: name.clone(), source };
     let samples = data.samples().map_err(refused)?;
-    let params = within_memory(&job.params, job.limits, &data, &name)?;
+    let params = plan.for_table(&data, reading)?.params;
     let _folder = ResultsFolder::make_for(job.output.parent().unwrap_or(&job.output))?;
     rehearse(&job.output)?;
 

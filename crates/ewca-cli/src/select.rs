@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::fit::{pca, start_threads};
 use crate::input::Dataset;
 use crate::interrupt;
+use crate::memory;
 use crate::outcome::Outcome;
 use crate::output::rehearse;
 use crate::progress::{spinner, turn};
@@ -28,12 +29,15 @@ const RANGE: (f64, f64) = (0.1, 4.0);
 /// Runs the job.
 pub fn run(job: &SelectJob, console: Console) -> Result<Outcome, Failure> {
     let name = job.table.input.name();
-    start_threads(job.threads)?;
+    start_threads(job.limits.threads)?;
+    let (least, most) = (job.components[0], job.components[job.components.len() - 1]);
+    let plan = memory::Plan { params: &Ewca::params(most), limits: job.limits, file: &name };
+    let reading = plan.before_reading(&job.table, &job.preprocessing)?;
     let data = Dataset::to_fit(job.table.read(console)?, &job.preprocessing, &name)?;
+    plan.for_table(&data, reading)?;
     let refused = |source| Failure::Fit { file: name.clone(), source };
     let samples = data.samples().map_err(refused)?;
     console.say(&what_was_read(&name, &data));
-    let (least, most) = (job.components[0], job.components[job.components.len() - 1]);
     if data.table.labels.is_none() {
         let pca = pca(&samples, &Ewca::params(most)).map_err(refused)?;
         return suggest(&samples, &pca, &job.components, console).map_err(refused);
@@ -130,8 +134,9 @@ fn suggest(samples: &Samples<'_>, pca: &Model, components: &[usize], console: Co
     let model = Ewca::params(k).fit(samples)?;
     let mut reason = format!(
         "{strong} of the principal components are larger than pieces of a stick broken at random, so k = {k}. Epsilon {} spreads each \
-         sample over {} others on average, which did no harm on labelled data sets. This is a rule of thumb, not a measurement: \
-         give --label to have k and epsilon judged.",
+         sample over {} others on average. On 37 labelled sets that made classes a little more compact than PCA did, and nearest \
+         neighbours no better; no rule without labels did better. This is a rule of thumb, not a measurement: give --label to have \
+         k and epsilon judged.",
         number(model.epsilon),
         number(model.perplexity.mean),
     );

@@ -263,7 +263,7 @@ fn bad_inputs_get_one_clear_line_and_leave_nothing() {
         ("a,b\n1,2\n3,4\n5,7\n", &["--label", "kind"], &["no column 'kind' for --label"]),
         ("a,b\n1,2\n3,4\n5,7\n", &["--perplexity", "30"], &["--perplexity 30", "number of samples, 3"]),
         ("a,b\n1,2\n3,4\n5,7\n", &["--max-memory", "30"], &["30 bytes", "--max-memory"]),
-        ("a,b\n1,2\n3,4\n5,7\n", &["--max-memory", "60"], &["the fit needs about", "--max-memory leaves 12 bytes"]),
+        ("a,b\n1,2\n3,4\n5,7\n", &["--max-memory", "1MiB"], &["may take 8.", "more than --max-memory 1.0 MiB"]),
         ("a,b\n1,2\n3,4\n5,7\n", &["-o", "data.csv/out"], &["data.csv/out", "folder", "-o"]),
         ("a,b\n1,2\n3,4\n5,7\n", &["-o", "data.csv"], &["data.csv", "a file is in its way"]),
     ];

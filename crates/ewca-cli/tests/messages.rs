@@ -5,8 +5,19 @@ mod common;
 use common::{Workshop, numbers};
 use serde_json::Value;
 
-const COMMANDS: [&str; 10] =
-    ["fit", "transform", "reconstruct", "neighbours", "path", "select", "inspect", "demo", "completions", "man"];
+const COMMANDS: [&str; 11] = [
+    "fit",
+    "transform",
+    "reconstruct",
+    "neighbours",
+    "path",
+    "select",
+    "reproduce",
+    "inspect",
+    "demo",
+    "completions",
+    "man",
+];
 
 fn json(line: &str) -> Value {
     serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
@@ -70,7 +81,7 @@ fn shells_and_man_know_every_command() {
     }
     let page = shop.run(&["man"]).succeeded().out;
     assert!(page.contains(".TH ewca 1"), "{page}");
-    assert!(shop.run(&["man", "-o", "pages/man1"]).succeeded().out.contains("11 pages"));
+    assert!(shop.run(&["man", "-o", "pages/man1"]).succeeded().out.contains("12 pages"));
     let mut expected: Vec<String> = COMMANDS.iter().map(|command| format!("ewca-{command}.1")).collect();
     expected.push("ewca.1".into());
     expected.sort();

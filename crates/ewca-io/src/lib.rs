@@ -28,6 +28,7 @@ mod columns;
 mod csv;
 mod error;
 mod finish;
+mod forecast;
 mod format;
 mod h5ad;
 mod inspect;
@@ -47,6 +48,7 @@ mod write;
 
 pub use checksum::Checksum;
 pub use error::{Error, Place, Role};
+pub use forecast::{Forecast, forecast, name_bytes};
 pub use format::Format;
 pub use h5ad::{AnnDataResults, Parameter, write_anndata};
 pub use inspect::{ArrayInfo, Inspection, Summary, inspect};

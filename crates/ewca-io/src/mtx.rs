@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use crate::error::excerpt;
 use crate::finish::Draft;
+use crate::forecast::Shape;
 use crate::sparse::{check_shape, from_entries};
 use crate::table::transpose_into;
 use crate::{DenseValues, Error, Place, Values};
@@ -19,6 +20,15 @@ pub(crate) fn read(text: &[u8], file: &str) -> Result<Draft, Error> {
     let market = Market::open(text, file)?;
     let values = if market.header.coordinate { market.coordinate()? } else { market.array()? };
     Ok(Draft::of_matrix(values))
+}
+
+/// The shape that the beginning of a file promises.
+pub(crate) fn shape(head: &[u8], file: &str) -> Option<Shape> {
+    let market = Market::open(head, file).ok()?;
+    let [rows, columns, entries] = market.size.map(|size| usize::try_from(size).unwrap_or(usize::MAX));
+    let both_sides = if market.header.symmetry == Symmetry::General { 1 } else { 2 };
+    let stored = market.header.coordinate.then(|| entries.saturating_mul(both_sides));
+    Some(Shape { rows, columns, stored })
 }
 
 /// What the first line says.

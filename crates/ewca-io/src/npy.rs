@@ -4,6 +4,7 @@ use std::io::{self, Read};
 
 use crate::error::{counted, truth_name};
 use crate::finish::Draft;
+use crate::forecast::Shape;
 use crate::table::transpose_into;
 use crate::{DenseValues, Error, Values};
 
@@ -21,7 +22,7 @@ pub(crate) fn read(mut reader: impl Read, length: Option<u64>, file: &str) -> Re
 pub(crate) struct Header {
     pub element: Element,
     big_endian: bool,
-    fortran: bool,
+    pub fortran: bool,
     pub shape: Vec<usize>,
     /// The bytes that the header itself takes.
     bytes: u64,
@@ -111,6 +112,14 @@ impl Header {
         let shape: Result<Vec<usize>, _> = sizes.map(|size| size.trim_end_matches('L').parse()).collect();
         let shape = shape.map_err(|_| broken("shape"))?;
         Ok(Header { element, big_endian, fortran, shape, bytes: 0 })
+    }
+
+    /// Rows and columns, if this is a table.
+    pub fn table_shape(&self) -> Option<Shape> {
+        match self.shape[..] {
+            [rows, columns] => Some(Shape::dense(rows, columns)),
+            _ => None,
+        }
     }
 
     /// The number of elements, if memory can hold them at all.

@@ -6,6 +6,7 @@ use zip::ZipArchive;
 
 use crate::error::counted;
 use crate::finish::Draft;
+use crate::forecast::Shape;
 use crate::npy::Header;
 use crate::source::{Bounded, growth_limit};
 use crate::sparse::{Compressed, Major};
@@ -37,6 +38,20 @@ pub(crate) fn describe(bytes: &[u8], file: &str, options: &ReadOptions) -> Resul
     let mut archive = Archive::open(bytes, file, options)?;
     let names = archive.names();
     names.into_iter().map(|name| Ok((name.clone(), archive.header(&name)?))).collect()
+}
+
+/// The shape of the array that is asked for, and whether it has to be turned.
+pub(crate) fn shape(bytes: &[u8], file: &str, options: &ReadOptions) -> Option<(Shape, bool)> {
+    let mut archive = Archive::open(bytes, file, options).ok()?;
+    if archive.is_sparse() {
+        let numbers = archive.array("shape", |header, reader, file| header.numbers(reader, None, file)).ok()?;
+        let &[rows, columns] = &numbers[..] else { return None };
+        let stored = archive.header("data").ok()?.shape.first().copied();
+        return Some((Shape { rows: rows as usize, columns: columns as usize, stored }, false));
+    }
+    let name = archive.choose(options).ok()?;
+    let header = archive.header(&name).ok()?;
+    Some((header.table_shape()?, header.fortran))
 }
 
 struct Archive<'a> {

@@ -46,9 +46,9 @@ pub(crate) fn check_length(length: u64, file: &str, options: &ReadOptions) -> Re
 /// What `bytes` hold: the first bytes tell gzip and zstd from the rest, whatever the file is called.
 pub(crate) fn decompressed(bytes: Vec<u8>, file: &str, options: &ReadOptions) -> Result<Vec<u8>, Error> {
     let limit = growth_limit(bytes.len() as u64, options);
-    let inside = if bytes.starts_with(&[0x1f, 0x8b]) {
+    let inside = if is_gzip(&bytes) {
         take(flate2::read::MultiGzDecoder::new(&bytes[..]), limit, 0).map_err(|failure| (failure, "gzip"))
-    } else if bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+    } else if is_zstd(&bytes) {
         zstd::stream::read::Decoder::with_buffer(&bytes[..])
             .map_err(Failure::Io)
             .and_then(|decoder| take(decoder, limit, 0))
@@ -61,6 +61,62 @@ pub(crate) fn decompressed(bytes: Vec<u8>, file: &str, options: &ReadOptions) ->
         Ok(inside) => Ok(inside),
         Err((Failure::Io(error), format)) => Err(Error::malformed(file, format, compressed_problem(&error))),
         Err((failure, _)) => Err(failure.into_error(file)),
+    }
+}
+
+/// Whether these are the first bytes of a gzip file.
+pub(crate) fn is_gzip(head: &[u8]) -> bool {
+    head.starts_with(&[0x1f, 0x8b])
+}
+
+/// Whether these are the first bytes of a zstd file.
+pub(crate) fn is_zstd(head: &[u8]) -> bool {
+    head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd])
+}
+
+/// The beginning of a text.
+pub(crate) struct Sample {
+    pub text: Vec<u8>,
+    /// The length of the whole text; of a compressed one that does not end within the sample, an estimate.
+    pub whole: usize,
+    /// The bytes of the file, if it is compressed.
+    pub compressed: usize,
+}
+
+/// Up to `most` bytes of the text at `path`, decompressed.
+pub(crate) fn sample(path: &Path, most: u64) -> Option<Sample> {
+    let mut opened = File::open(path).ok()?;
+    let length = length_of(&opened);
+    let mut head = Vec::new();
+    opened.by_ref().take(4).read_to_end(&mut head).ok()?;
+    let (gzip, zstd) = (is_gzip(&head), is_zstd(&head));
+    let mut counted = Counted { inner: io::Cursor::new(head).chain(opened), count: 0 };
+    let mut text = Vec::new();
+    if gzip {
+        flate2::read::MultiGzDecoder::new(&mut counted).take(most).read_to_end(&mut text).ok()?;
+    } else if zstd {
+        zstd::stream::read::Decoder::new(&mut counted).ok()?.take(most).read_to_end(&mut text).ok()?;
+    } else {
+        counted.by_ref().take(most).read_to_end(&mut text).ok()?;
+        return Some(Sample { text, whole: usize::try_from(length).ok()?, compressed: 0 });
+    }
+    // As the beginning grew, so will the rest.
+    let grown = text.len() as f64 * (length as f64 / counted.count.max(1) as f64);
+    let whole = if (text.len() as u64) < most { text.len() } else { grown as usize };
+    Some(Sample { text, whole, compressed: usize::try_from(length).ok()? })
+}
+
+/// Counts the bytes that have been read.
+struct Counted<R> {
+    inner: R,
+    count: u64,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.count += read as u64;
+        Ok(read)
     }
 }
 

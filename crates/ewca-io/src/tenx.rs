@@ -19,14 +19,17 @@ pub(crate) fn read(folder: &Path, options: &ReadOptions) -> Result<Draft, Error>
             advice: "leave out --transpose".into(),
         });
     }
-    let Some(matrix) = find(folder, &["matrix.mtx"]) else {
-        return Err(Error::Folder { file: file_name(folder) });
-    };
+    let matrix = matrix(folder).ok_or_else(|| Error::Folder { file: file_name(folder) })?;
     let mut draft = mtx::read(&source::load(&matrix, options)?, &file_name(&matrix))?;
     draft.values = draft.values.transposed();
     draft.features = Some(names(folder, &["features.tsv", "genes.tsv"], draft.values.columns(), options)?);
     draft.ids = Some(names(folder, &["barcodes.tsv"], draft.values.rows(), options)?);
     Ok(draft)
+}
+
+/// The file with the matrix.
+pub(crate) fn matrix(folder: &Path) -> Option<PathBuf> {
+    find(folder, &["matrix.mtx"])
 }
 
 /// The first of `files` that is there, plain or compressed.

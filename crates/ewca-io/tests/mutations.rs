@@ -1,5 +1,5 @@
-//! A short fuzz run without a fuzzer: every golden file, damaged in many small ways, gives a table or an
-//! error of one line, and never a panic. The real targets are in fuzz/.
+//! A short run of every fuzz target without a fuzzer: each file of its corpus, damaged in many small ways, gives a table
+//! or an error of one line, and never a panic.
 //!
 //! `EWCA_MUTATIONS=10000` damages each file that many times.
 
@@ -7,44 +7,38 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use ewca_io::{Missing, ReadOptions, read_table_from};
+#[path = "../fuzz/src/lib.rs"]
+mod fuzz;
 
 /// Numbers that counts and sizes break at.
 const HARD: [u64; 8] = [0, 1, 0x7f, 0xff, 0x7fff_ffff, 0xffff_ffff, 0x7fff_ffff_ffff_ffff, 0xffff_ffff_ffff_ffff];
 
 #[test]
 fn damaged_files_never_panic() {
-    let count: u64 = std::env::var("EWCA_MUTATIONS").ok().and_then(|count| count.parse().ok()).unwrap_or(40);
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.retain(|path| path.is_file());
-    files.sort();
+    let count: u64 = std::env::var("EWCA_MUTATIONS").ok().and_then(|count| count.parse().ok()).unwrap_or(60);
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus");
+    let targets = sorted(&corpus);
+    assert_eq!(targets.len(), 10, "a corpus for each target");
     let mut failures = Vec::new();
-    for path in files {
-        let whole = fs::read(&path).unwrap();
-        let name = path.file_name().unwrap().to_str().unwrap();
+    for (target, file) in
+        targets.iter().flat_map(|target| sorted(&corpus.join(target)).into_iter().map(move |file| (target, file)))
+    {
+        let whole = fs::read(corpus.join(target).join(&file)).unwrap();
         for seed in 0..count {
             let damaged = damage(&whole, seed);
-            if catch_unwind(AssertUnwindSafe(|| read(&damaged, name))).is_err() {
-                failures.push(format!("{name}, seed {seed}"));
+            if catch_unwind(AssertUnwindSafe(|| fuzz::run(target, &damaged))).is_err() {
+                failures.push(format!("{target}/{file}, seed {seed}"));
             }
         }
     }
     assert!(failures.is_empty(), "{failures:#?}");
 }
 
-fn read(bytes: &[u8], name: &str) {
-    let options = ReadOptions {
-        label: Some("class".into()),
-        missing: Missing::Mean,
-        max_bytes: Some(1 << 22),
-        ..ReadOptions::default()
-    };
-    for options in [ReadOptions { label: None, array: Some("X".into()), ..options.clone() }, options] {
-        if let Err(error) = read_table_from(bytes, name, &options) {
-            assert!(!error.to_string().contains('\n'), "one line: {error}");
-        }
-    }
+fn sorted(folder: &Path) -> Vec<String> {
+    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
 }
 
 /// Flips bits, writes hard numbers, cuts and repeats.

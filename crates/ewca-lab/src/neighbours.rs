@@ -24,6 +24,17 @@ impl Neighbours {
         Self { order }
     }
 
+    /// The share of the `count` nearest samples that the two have in common, on average.
+    pub fn agreement(&self, other: &Self, count: usize) -> f64 {
+        let count = count.min(self.order.len().saturating_sub(1)).max(1);
+        let common = |(one, other): (&Vec<u32>, &Vec<u32>)| {
+            let other = &other[..count.min(other.len())];
+            one.iter().take(count).filter(|j| other.contains(j)).count()
+        };
+        let total: usize = self.order.iter().zip(&other.order).map(common).sum();
+        total as f64 / (count * self.order.len()) as f64
+    }
+
     /// How many of `test` have a nearest neighbour among `train` of another class.
     pub fn errors(&self, train: &[usize], test: &[usize], classes: &[usize]) -> usize {
         let mut known = vec![false; self.order.len()];

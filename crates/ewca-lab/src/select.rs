@@ -23,6 +23,14 @@ impl Default for Protocol {
     }
 }
 
+impl Protocol {
+    /// The splits into a train and a test half.
+    pub(crate) fn outer_splits(self, classes: &[usize]) -> Vec<Split> {
+        let all: Vec<usize> = (0..classes.len()).collect();
+        (0..self.splits).map(|s| Split::stratified(&all, classes, self.seed, s as u64)).collect()
+    }
+}
+
 /// How an error (in percent) varies over the splits.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Spread {
@@ -60,6 +68,12 @@ pub struct Cell {
     pub pca: Spread,
     /// In the scores of EWCA, at the epsilon that the train half chose.
     pub ewca: Spread,
+    /// The errors of PCA, one for each split.
+    #[serde(skip)]
+    pub pca_errors: Vec<f64>,
+    /// The errors of EWCA, one for each split.
+    #[serde(skip)]
+    pub ewca_errors: Vec<f64>,
     /// The epsilon that each split chose.
     pub chosen: Vec<f64>,
     /// The epsilon that inner splits of all samples choose: what to use.
@@ -77,6 +91,9 @@ pub struct Selection {
     pub epsilons: Vec<f64>,
     /// In all features, without reduction.
     pub raw: Spread,
+    /// The errors in all features, one for each split.
+    #[serde(skip)]
+    pub raw_errors: Vec<f64>,
     /// One entry for each number of components.
     pub cells: Vec<Cell>,
     /// The entry with the smallest mean error of EWCA; the smallest k of those within a hundredth of a point.
@@ -96,10 +113,8 @@ pub fn select<T: Scalar>(
     epsilons.sort_by(f64::total_cmp);
     let classes = &labels.classes;
     let all: Vec<usize> = (0..samples.rows()).collect();
-    let splits: Vec<Split> =
-        (0..protocol.splits).map(|s| Split::stratified(&all, classes, protocol.seed, s as u64)).collect();
-    let raw = Neighbours::new(&points(samples));
-    let raw = Spread::of(&errors(&raw, &splits, classes));
+    let splits = protocol.outer_splits(classes);
+    let raw_errors = errors(&Neighbours::new(&points(samples, &all)), &splits, classes);
     let mut cells = Vec::new();
     for &k in ks {
         let params: CheckedParams = Ewca::params(k).check()?;
@@ -112,7 +127,7 @@ pub fn select<T: Scalar>(
     }
     let lowest = cells.iter().map(|c| c.ewca.mean).fold(f64::INFINITY, f64::min);
     let best = cells.iter().position(|c| c.ewca.mean <= lowest + 0.01).unwrap_or(0);
-    Ok(Some(Selection { epsilons, raw, cells, best }))
+    Ok(Some(Selection { epsilons, raw: Spread::of(&raw_errors), raw_errors, cells, best }))
 }
 
 fn judged(
@@ -124,7 +139,7 @@ fn judged(
     classes: &[usize],
     protocol: Protocol,
 ) -> Cell {
-    let pca = Spread::of(&errors(&Neighbours::new(&pca.scores), splits, classes));
+    let pca = errors(&Neighbours::new(&pca.scores), splits, classes);
     let neighbours: Vec<Neighbours> = models.par_iter().map(|model| Neighbours::new(&model.scores)).collect();
     let by_epsilon: Vec<Vec<f64>> = neighbours.par_iter().map(|n| errors(n, splits, classes)).collect();
     let picks: Vec<usize> = splits
@@ -136,8 +151,10 @@ fn judged(
     let all: Vec<usize> = (0..classes.len()).collect();
     Cell {
         k,
-        pca,
+        pca: Spread::of(&pca),
         ewca: Spread::of(&ewca),
+        pca_errors: pca,
+        ewca_errors: ewca,
         chosen: picks.iter().map(|&pick| epsilons[pick]).collect(),
         epsilon: epsilons[chosen(&neighbours, &all, classes, protocol, 0)],
         by_epsilon: by_epsilon.iter().map(|e| e.iter().sum::<f64>() / e.len() as f64).collect(),
@@ -146,7 +163,13 @@ fn judged(
 }
 
 /// The epsilon with the fewest errors over inner splits of `members` alone; ties go to the largest epsilon.
-fn chosen(neighbours: &[Neighbours], members: &[usize], classes: &[usize], protocol: Protocol, number: u64) -> usize {
+pub(crate) fn chosen(
+    neighbours: &[Neighbours],
+    members: &[usize],
+    classes: &[usize],
+    protocol: Protocol,
+    number: u64,
+) -> usize {
     // Streams of their own: no inner split repeats an outer one.
     let stream = |inner: usize| (number << 32) + (1 << 31) + inner as u64;
     let splits: Vec<Split> = (0..protocol.inner_splits)
@@ -166,10 +189,10 @@ fn errors(neighbours: &Neighbours, splits: &[Split], classes: &[usize]) -> Vec<f
         .collect()
 }
 
-/// The samples themselves as points.
-fn points<T: Scalar>(samples: &Samples<'_, T>) -> Matrix {
-    let rows: Vec<Vec<f64>> = (0..samples.rows()).map(|i| samples.row(i)).collect();
-    Matrix::from_fn(samples.rows(), samples.columns(), |i, j| rows[i][j])
+/// Some of the samples themselves as points.
+pub(crate) fn points<T: Scalar>(samples: &Samples<'_, T>, members: &[usize]) -> Matrix {
+    let rows: Vec<Vec<f64>> = members.iter().map(|&i| samples.row(i)).collect();
+    Matrix::from_fn(rows.len(), samples.columns(), |i, j| rows[i][j])
 }
 
 #[cfg(test)]

@@ -16,32 +16,31 @@ fn khan2001() -> (Vec<f64>, Vec<String>) {
     (data, labels)
 }
 
+/// A mean over 100 splits is uncertain by half a point: over 20 seeds of scikit-learn's StratifiedShuffleSplit the means of PCA have
+/// a standard deviation of 0.44 to 0.64, and single ones stray from the reference (which is one such mean itself) by up to 1.9. Over
+/// 400 splits the uncertainty is a quarter of a point, and every seed must agree.
+const SPLITS: usize = 400;
+
 #[test]
 fn accuracies_agree_for_three_seeds() {
     let (data, labels) = khan2001();
+    let labels = Labels::new(&labels);
     let samples = Samples::new(&data, 63, 2308).unwrap();
     let epsilons: Vec<f64> = (0..20).map(|i| 5.0 * 40f64.powf(i as f64 / 19.0)).collect();
     // k, PCA, EWCA, in percent.
     let reference = [(5, 4.7, 4.3), (7, 10.0, 7.3), (8, 10.1, 7.1), (10, 11.4, 8.7), (12, 10.2, 10.3)];
     let ks: Vec<usize> = reference.iter().map(|r| r.0).collect();
-    // One run of 100 splits is uncertain by about half a point, so three are averaged.
-    let seeds = [1, 2, 3];
-    let (mut raw, mut sums) = (0.0, vec![(0.0, 0.0); reference.len()]);
-    for seed in seeds {
-        let protocol = Protocol { seed, ..Protocol::default() };
-        let labels = Labels::new(&labels);
+    let within = |found: f64, reference: f64| (found - reference).abs() < 1.5;
+    for seed in [0, 1, 2] {
+        let protocol = Protocol { seed, splits: SPLITS, ..Protocol::default() };
         let found = select(&samples, &labels, &ks, &epsilons, protocol, &mut |_| true).unwrap().unwrap();
-        raw += found.raw.mean / seeds.len() as f64;
-        for (cell, (pca, ewca)) in found.cells.iter().zip(&mut sums) {
-            *pca += cell.pca.mean / seeds.len() as f64;
-            *ewca += cell.ewca.mean / seeds.len() as f64;
+        assert!(within(found.raw.mean, 12.7), "seed {seed}: raw {}", found.raw.mean);
+        for (cell, (k, pca, ewca)) in found.cells.iter().zip(reference) {
+            assert!(within(cell.pca.mean, pca), "seed {seed}, k {k}: PCA {}", cell.pca.mean);
+            assert!(within(cell.ewca.mean, ewca), "seed {seed}, k {k}: EWCA {}", cell.ewca.mean);
+            assert_eq!((cell.pca_errors.len(), cell.ewca_errors.len()), (SPLITS, SPLITS));
             assert!(cell.chosen.iter().all(|e| epsilons.contains(e)));
         }
         assert_eq!(found.cells[found.best].k, 5);
-    }
-    assert!((raw - 12.7).abs() < 1.0, "raw {raw}");
-    for ((k, pca, ewca), (our_pca, our_ewca)) in reference.into_iter().zip(sums) {
-        assert!((our_pca - pca).abs() < 1.0, "k {k}: PCA {our_pca}");
-        assert!((our_ewca - ewca).abs() < 1.0, "k {k}: EWCA {our_ewca}");
     }
 }

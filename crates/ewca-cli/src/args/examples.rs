@@ -82,6 +82,19 @@ Examples:
   ewca select data.csv
           no labels: a rule of thumb";
 
+pub const REPRODUCE: &str = "\
+Examples:
+  ewca reproduce all -o paper
+          all figures on khan2001 and a page, paper/index.html
+  ewca reproduce accuracy --splits 400 --seed 1
+          one of them, with more splits
+  ewca reproduce all --data Breast_GSE45827.csv -o breast
+          the paper's other data set, once you have downloaded it
+  ewca reproduce accuracy --data cells.csv --label kind --id name -k 2..6
+          another table: without --epsilons the grid is 50:5000:20
+  ewca reproduce evidence --data target/evidence
+          37 more sets, once crates/ewca-lab/evidence/fetch.py has fetched them";
+
 pub const INSPECT: &str = "\
 Examples:
   ewca inspect data.csv

@@ -7,6 +7,7 @@ use clap_complete::Shell;
 use ewca::Params;
 use ewca_io::{Preprocessing, ReadOptions};
 use ewca_lab::Protocol;
+use ewca_lab::experiments::Experiment;
 
 use crate::exports::Exports;
 use crate::input::Input;
@@ -36,6 +37,10 @@ pub enum Job {
     Path(Box<PathJob>),
     /// `ewca select`.
     Select(Box<SelectJob>),
+    /// `ewca reproduce`.
+    Reproduce(Box<ReproduceJob>),
+    /// `ewca reproduce evidence`.
+    Evidence(Box<EvidenceJob>),
     /// `ewca inspect`.
     Inspect(Box<TableJob>),
     /// `ewca demo`.
@@ -172,9 +177,49 @@ pub struct SelectJob {
     pub epsilons: Option<Vec<f64>>,
     /// The splits.
     pub protocol: Protocol,
+    /// What the run may use.
+    pub limits: Limits,
+    /// The file for the table.
+    pub output: PathBuf,
+}
+
+/// The paper's experiments.
+#[derive(Debug)]
+pub struct ReproduceJob {
+    /// Which of them, in order.
+    pub experiments: Vec<Experiment>,
+    /// Whether a page shows them all.
+    pub page: bool,
+    /// The table; the embedded data when `None`.
+    pub table: Option<TableJob>,
+    /// The numbers of components, ascending; the paper's when `None`.
+    pub components: Option<Vec<usize>>,
+    /// The epsilons; the paper's when `None`.
+    pub epsilons: Option<Vec<f64>>,
+    /// The splits.
+    pub protocol: Protocol,
+    /// Gene subsets of each size that are timed.
+    pub repeats: usize,
+    /// The seed of made data.
+    pub seed: u64,
     /// The number of threads; all when `None`.
     pub threads: Option<usize>,
-    /// The file for the table.
+    /// The folder for the figures.
+    pub output: PathBuf,
+}
+
+/// EWCA beside PCA on many sets.
+#[derive(Debug)]
+pub struct EvidenceJob {
+    /// The folder with the sets.
+    pub data: PathBuf,
+    /// The numbers of components, ascending.
+    pub components: Vec<usize>,
+    /// The splits.
+    pub protocol: Protocol,
+    /// The number of threads; all when `None`.
+    pub threads: Option<usize>,
+    /// The folder for tables and figures.
     pub output: PathBuf,
 }
 

@@ -10,13 +10,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use ewca_lab::Protocol;
+use ewca_lab::experiments::Experiment;
 
 pub use job::{
-    CheckpointJob, DemoJob, FitJob, Job, Limits, NeighboursJob, PathJob, Request, SelectJob, Steps, TableJob,
-    TransformJob, Wanted,
+    CheckpointJob, DemoJob, EvidenceJob, FitJob, Job, Limits, NeighboursJob, PathJob, ReproduceJob, Request, SelectJob,
+    Steps, TableJob, TransformJob, Wanted,
 };
 use method::{LimitArgs, MethodArgs, SpreadArgs};
 use table::{PreprocessingArgs, TableArgs};
@@ -110,6 +111,7 @@ enum Command {
     Neighbours(Box<NeighboursArgs>),
     Path(Box<PathArgs>),
     Select(Box<SelectArgs>),
+    Reproduce(Box<ReproduceArgs>),
     Inspect(Box<InspectArgs>),
     Demo(DemoArgs),
     Completions(CompletionsArgs),
@@ -125,6 +127,7 @@ impl Command {
             Self::Neighbours(_) => "neighbours",
             Self::Path(_) => "path",
             Self::Select(_) => "select",
+            Self::Reproduce(_) => "reproduce",
             Self::Inspect(_) => "inspect",
             Self::Demo(_) => "demo",
             Self::Completions(_) => "completions",
@@ -140,6 +143,10 @@ impl Command {
             Self::Neighbours(args) => Job::Neighbours(Box::new(args.into_job())),
             Self::Path(args) => Job::Path(Box::new(args.into_job()?)),
             Self::Select(args) => Job::Select(Box::new(args.into_job())),
+            Self::Reproduce(args) if args.what == WhatArg::Evidence => {
+                Job::Evidence(Box::new(args.into_evidence_job()))
+            }
+            Self::Reproduce(args) => Job::Reproduce(Box::new(args.into_job())),
             Self::Inspect(args) => Job::Inspect(Box::new(args.table.into_job(args.file, None))),
             Self::Demo(args) => Job::Demo(DemoJob { output: args.output }),
             Self::Completions(args) => Job::Completions(args.shell),
@@ -422,6 +429,128 @@ impl SelectArgs {
             components: self.components.0,
             epsilons: self.epsilons.map(|Numbers(epsilons)| epsilons),
             protocol: Protocol { splits: self.splits, inner_splits: self.inner_splits, seed: self.seed },
+            limits,
+            output: self.output,
+        }
+    }
+}
+
+/// Run the experiments of the paper again: figures, their numbers, and what was published beside what was found.
+///
+/// Every figure is written as SVG and PNG, with its numbers as CSV. The data are khan2001 (built in), or a labelled table: by
+/// default one in the form of the CuMiDa collection, with columns 'samples' and 'type', such as Breast_GSE45827.csv.
+#[derive(Debug, Args)]
+#[command(after_help = examples::REPRODUCE)]
+struct ReproduceArgs {
+    /// What to reproduce
+    what: WhatArg,
+
+    /// The data: khan2001, or a table in any format that `ewca fit` reads; for `evidence` a folder [default: target/evidence]
+    #[arg(long, value_name = "DATA", default_value = "khan2001")]
+    data: PathBuf,
+
+    /// The folder for the figures; it is made if need be
+    #[arg(short, long, value_name = "DIR", default_value = "ewca-out/reproduce")]
+    output: PathBuf,
+
+    /// The numbers of components, such as 4..12 or 3..10,15 [default: the paper's]
+    #[arg(short = 'k', long, value_name = "RANGE", value_parser = values::counts)]
+    components: Option<Counts>,
+
+    /// The epsilons: FROM:TO:COUNT (a constant factor apart), or a list such as 5,10,50 [default: the paper's]
+    #[arg(long, value_name = "RANGE", value_parser = values::epsilons, allow_hyphen_values = true)]
+    epsilons: Option<Numbers>,
+
+    /// The number of splits
+    #[arg(long, value_name = "N", default_value = "100", value_parser = values::at_least_one)]
+    splits: usize,
+
+    /// The number of splits of each train half
+    #[arg(long, value_name = "N", default_value = "20", value_parser = values::at_least_one)]
+    inner_splits: usize,
+
+    /// The gene subsets of each size in `timing` [default: 100, or 5 in `all`]
+    #[arg(long, value_name = "N", value_parser = values::at_least_one)]
+    repeats: Option<usize>,
+
+    /// The seed of splits and made data
+    #[arg(long, value_name = "S", default_value = "0")]
+    seed: u64,
+
+    #[command(flatten)]
+    table: TableArgs,
+
+    #[command(flatten)]
+    limits: LimitArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum WhatArg {
+    /// Figure 1: two clusters in the plane, their projections, and the plan
+    Illustration,
+    /// Figure 2: misclassification against k, by the paper's protocol and by a stricter one
+    Accuracy,
+    /// Figure 3: the transport plan, ordered by class
+    Plan,
+    /// Figure 4: t-SNE of the scores, with links where the plan is large
+    Embedding,
+    /// Figure 5: time against the number of features
+    Timing,
+    /// Figure 6: misclassification over k and epsilon
+    Sensitivity,
+    /// Table 1: time of each step against n, d and k
+    Complexity,
+    /// The small examples of the authors' code
+    Examples,
+    /// Beyond the paper: EWCA beside PCA on 37 gene-expression sets, which a script fetches
+    Evidence,
+    /// Everything of the paper, and a page that shows it: index.html
+    All,
+}
+
+impl WhatArg {
+    fn experiments(self) -> Vec<Experiment> {
+        match self {
+            Self::Illustration => vec![Experiment::Illustration],
+            Self::Accuracy => vec![Experiment::Accuracy],
+            Self::Plan => vec![Experiment::Plan],
+            Self::Embedding => vec![Experiment::Embedding],
+            Self::Timing => vec![Experiment::Timing],
+            Self::Sensitivity => vec![Experiment::Sensitivity],
+            Self::Complexity => vec![Experiment::Complexity],
+            Self::Examples => vec![Experiment::Examples],
+            // A job of its own.
+            Self::Evidence => Vec::new(),
+            Self::All => Experiment::ALL.to_vec(),
+        }
+    }
+}
+
+impl ReproduceArgs {
+    fn into_evidence_job(self) -> EvidenceJob {
+        let embedded = self.data.as_os_str() == "khan2001";
+        EvidenceJob {
+            data: if embedded { "target/evidence".into() } else { self.data },
+            components: self.components.map_or(vec![3, 5, 10], |Counts(components)| components),
+            protocol: Protocol { splits: self.splits, inner_splits: self.inner_splits, seed: self.seed },
+            threads: Limits::from(self.limits).threads,
+            output: self.output,
+        }
+    }
+
+    fn into_job(self) -> ReproduceJob {
+        let limits = Limits::from(self.limits);
+        let all = self.what == WhatArg::All;
+        let embedded = self.data.as_os_str() == "khan2001";
+        ReproduceJob {
+            experiments: self.what.experiments(),
+            page: all,
+            table: (!embedded).then(|| self.table.into_labelled_job(self.data, limits.max_memory)),
+            components: self.components.map(|Counts(components)| components),
+            epsilons: self.epsilons.map(|Numbers(epsilons)| epsilons),
+            protocol: Protocol { splits: self.splits, inner_splits: self.inner_splits, seed: self.seed },
+            repeats: self.repeats.unwrap_or(if all { 5 } else { 100 }),
+            seed: self.seed,
             threads: limits.threads,
             output: self.output,
         }

@@ -90,6 +90,15 @@ impl TableArgs {
         TableJob { input: Input::named(input), read }
     }
 
+    /// A labelled table, by default in the form of the CuMiDa collection: columns `samples` and `type` beside the features.
+    pub fn into_labelled_job(mut self, input: PathBuf, max_memory: Option<usize>) -> TableJob {
+        if self.label.is_none() && self.id.is_none() {
+            self.id = Some("samples".into());
+        }
+        self.label.get_or_insert_with(|| "type".into());
+        self.into_job(input, max_memory)
+    }
+
     /// Whether the file is read as AnnData, as far as the arguments tell.
     pub fn says_anndata(&self, input: &std::path::Path) -> bool {
         let extension = input.extension().map(|extension| extension.to_ascii_lowercase());

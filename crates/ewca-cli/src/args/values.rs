@@ -92,19 +92,19 @@ pub struct Numbers(pub Vec<f64>);
 #[derive(Debug, Clone, PartialEq)]
 pub struct Counts(pub Vec<usize>);
 
-/// Counts: `4..12` is all from 4 to 12; `3,5,10` is a list.
+/// Counts: `4..12` is all from 4 to 12; `3,5,10` is a list; `3..10,15` is both.
 pub fn counts(text: &str) -> Result<Counts, String> {
     let expected = "expected a range, such as 4..12, or a list, such as 3,5,10";
     let wrong = |_| expected.to_string();
-    if let [from, to] = text.split("..").collect::<Vec<_>>()[..] {
+    let mut counts = Vec::new();
+    for part in text.split(',') {
+        let (from, to) = part.split_once("..").unwrap_or((part, part));
         let (from, to) = (at_least_one(from.trim()).map_err(wrong)?, at_least_one(to.trim()).map_err(wrong)?);
-        return match from <= to && to - from < 10_000 {
-            true => Ok(Counts((from..=to).collect())),
-            false => Err(expected.into()),
-        };
+        if from > to || to - from >= 10_000 {
+            return Err(expected.into());
+        }
+        counts.extend(from..=to);
     }
-    let mut counts =
-        text.split(',').map(|part| at_least_one(part.trim())).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
     counts.sort_unstable();
     counts.dedup();
     Ok(Counts(counts))
@@ -195,6 +195,16 @@ mod tests {
         }
         assert_eq!(perplexities("2,5"), Ok(Numbers(vec![2.0, 5.0])));
         assert!(perplexities("1,5").is_err() && perplexities("2:5:3").is_err());
+    }
+
+    #[test]
+    fn counts_are_ranges_and_lists() {
+        assert_eq!(counts("4..6"), Ok(Counts(vec![4, 5, 6])));
+        assert_eq!(counts("10, 3,3"), Ok(Counts(vec![3, 10])));
+        assert_eq!(counts("3..5,15,20..21"), Ok(Counts(vec![3, 4, 5, 15, 20, 21])));
+        for wrong in ["", "0..3", "5..2", "1..2..3", "1..99999999", "2,,3", "-1"] {
+            assert!(counts(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -11,8 +11,9 @@ const CONTINUATION: [u8; 4] = [0xff; 4];
 const FILE_START: usize = 8;
 const FILE_END: usize = 10;
 
-/// Checks a file; no buffer may claim to hold more than `limit` bytes.
-pub(super) fn check_file(bytes: &[u8], limit: u64) -> Result<(), String> {
+/// Checks a file; no buffer may claim to hold more than `limit` bytes. Gives the number of rows.
+pub(super) fn check_file(bytes: &[u8], limit: u64) -> Result<usize, String> {
+    let mut rows = 0usize;
     let end = bytes.len().checked_sub(FILE_END).filter(|&end| end >= FILE_START).ok_or("it is too short")?;
     if bytes[end + 4..] != *b"ARROW1" {
         return Err("it does not end as one".into());
@@ -30,14 +31,14 @@ pub(super) fn check_file(bytes: &[u8], limit: u64) -> Result<(), String> {
         let (metadata, rest) = rest.split_at_checked(metadata).ok_or(outside)?;
         let body = rest.get(..body).ok_or(outside)?;
         let skipped = if metadata.starts_with(&CONTINUATION) { 8 } else { 4 };
-        check_message(parse(metadata.get(skipped..).ok_or(outside)?)?, body, limit)?;
+        rows = rows.saturating_add(check_message(parse(metadata.get(skipped..).ok_or(outside)?)?, body, limit)?);
     }
-    Ok(())
+    Ok(rows)
 }
 
-/// Checks a stream of messages.
-pub(super) fn check_stream(bytes: &[u8], limit: u64) -> Result<(), String> {
-    let mut at = 0;
+/// Checks a stream of messages. Gives the number of rows.
+pub(super) fn check_stream(bytes: &[u8], limit: u64) -> Result<usize, String> {
+    let (mut at, mut rows) = (0, 0usize);
     while at < bytes.len() {
         let outside = "it ends within a message";
         if bytes[at..].starts_with(&CONTINUATION) {
@@ -46,7 +47,7 @@ pub(super) fn check_stream(bytes: &[u8], limit: u64) -> Result<(), String> {
         let length = read_u32(bytes, at).ok_or(outside)? as usize;
         at += 4;
         if length == 0 {
-            return Ok(());
+            return Ok(rows);
         }
         let metadata = bytes[at..].get(..length).ok_or(outside)?;
         at += length;
@@ -54,21 +55,23 @@ pub(super) fn check_stream(bytes: &[u8], limit: u64) -> Result<(), String> {
         let body_length = usize::try_from(message.bodyLength()).map_err(|_| outside)?;
         let body = bytes[at..].get(..body_length).ok_or(outside)?;
         at += body_length;
-        check_message(message, body, limit)?;
+        rows = rows.saturating_add(check_message(message, body, limit)?);
     }
-    Ok(())
+    Ok(rows)
 }
 
 fn parse(metadata: &[u8]) -> Result<Message<'_>, String> {
     root_as_message(metadata).map_err(|error| format!("a message is damaged ({error})"))
 }
 
-fn check_message(message: Message, body: &[u8], limit: u64) -> Result<(), String> {
-    let dictionary = message.header_as_dictionary_batch().and_then(|batch| batch.data());
-    match message.header_as_record_batch().or(dictionary) {
-        Some(batch) => check_batch(batch, body, limit),
-        None => Ok(()),
+/// Gives the number of rows that the message brings.
+fn check_message(message: Message, body: &[u8], limit: u64) -> Result<usize, String> {
+    if let Some(dictionary) = message.header_as_dictionary_batch().and_then(|batch| batch.data()) {
+        check_batch(dictionary, body, limit)?;
     }
+    let Some(batch) = message.header_as_record_batch() else { return Ok(0) };
+    check_batch(batch, body, limit)?;
+    Ok(usize::try_from(batch.length()).unwrap_or(0))
 }
 
 fn check_batch(batch: RecordBatch, body: &[u8], limit: u64) -> Result<(), String> {

@@ -7,18 +7,22 @@
 mod array;
 mod guard;
 
+use std::fs::File;
 use std::io::Cursor;
+use std::path::Path;
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, DataType, SchemaRef};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::Compression;
 use parquet::file::metadata::ColumnChunkMetaData;
 
 use crate::columns::Columns;
 use crate::error::excerpt;
 use crate::finish::Draft;
+use crate::forecast::Shape;
 use crate::source::{contained, growth_limit};
 use crate::{DenseValues, Error, Place, ReadOptions, Values};
 
@@ -35,6 +39,49 @@ pub(crate) fn read_parquet(bytes: Vec<u8>, file: &str, options: &ReadOptions) ->
 /// Reads an Arrow IPC file, or a stream.
 pub(crate) fn read_ipc(bytes: &[u8], file: &str, options: &ReadOptions) -> Result<Draft, Error> {
     contained(file, "arrow", || decode_ipc(bytes, file, options))?
+}
+
+/// The shape that the footer of a Parquet file promises, and whether it is compressed with zstd.
+pub(crate) fn parquet_shape(path: &Path, file: &str, options: &ReadOptions) -> Option<(Shape, bool)> {
+    let promised = contained(file, "parquet", || {
+        let opened = File::open(path).ok()?;
+        let builder = ParquetRecordBatchReaderBuilder::try_new(opened).ok()?;
+        let rows = builder.metadata().file_metadata().num_rows();
+        let first = builder.metadata().row_groups().first().and_then(|group| group.columns().first());
+        let zstd = first.is_some_and(|column| matches!(column.compression(), Compression::ZSTD(_)));
+        let shape = Shape::dense(usize::try_from(rows).ok()?, numeric_columns(builder.schema(), file, options)?);
+        Some((shape, zstd))
+    });
+    promised.ok()?
+}
+
+/// The shape that the messages of an Arrow file promise.
+pub(crate) fn ipc_shape(bytes: &[u8], file: &str, options: &ReadOptions) -> Option<Shape> {
+    let promised = contained(file, "arrow", || {
+        let limit = growth_limit(bytes.len() as u64, options);
+        if bytes.starts_with(b"ARROW1") {
+            let rows = guard::check_file(bytes, limit).ok()?;
+            let reader = FileReader::try_new(Cursor::new(bytes), None).ok()?;
+            return Some(Shape::dense(rows, numeric_columns(&reader.schema(), file, options)?));
+        }
+        let rows = guard::check_stream(bytes, limit).ok()?;
+        let reader = StreamReader::try_new(Cursor::new(bytes), None).ok()?;
+        Some(Shape::dense(rows, numeric_columns(&reader.schema(), file, options)?))
+    });
+    promised.ok()?
+}
+
+fn numeric_columns(schema: &SchemaRef, file: &str, options: &ReadOptions) -> Option<usize> {
+    let (names, columns) = assigned(schema, file, options).ok()?;
+    Some(names.len() - columns.texts.len())
+}
+
+/// The names of the columns, and what each is for.
+fn assigned(schema: &SchemaRef, file: &str, options: &ReadOptions) -> Result<(Vec<String>, Columns), Error> {
+    let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+    let index = names.iter().position(|name| name == PANDAS_INDEX);
+    let columns = Columns::assign(&names, index, file, options)?;
+    Ok((names, columns))
 }
 
 fn decode_parquet(bytes: Vec<u8>, file: &str, options: &ReadOptions) -> Result<Draft, Error> {
@@ -96,9 +143,7 @@ fn read(
             advice: "leave out one of the two".into(),
         });
     }
-    let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
-    let index = names.iter().position(|name| name == PANDAS_INDEX);
-    let columns = Columns::assign(&names, index, file, options)?;
+    let (names, columns) = assigned(&schema, file, options)?;
     let numeric: Vec<usize> = (0..names.len()).filter(|&column| !columns.is_text(column)).collect();
     let mut rows = 0;
     let mut data: Vec<f64> = Vec::new();

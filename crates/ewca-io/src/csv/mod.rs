@@ -15,6 +15,7 @@ mod quoted;
 
 use crate::error::closest;
 use crate::finish::{Draft, check_names};
+use crate::forecast::Shape;
 use crate::{DenseValues, Error, ReadOptions, Values};
 use layout::Layout;
 
@@ -30,6 +31,20 @@ pub(crate) fn read(text: &[u8], file: &str, options: &ReadOptions) -> Result<Dra
         Some(_) => quoted::read(&text[body..], body, text, &layout)?,
     };
     rows.into_draft(layout)
+}
+
+/// The shape of a table of `whole` bytes, from its beginning: rows are taken to be as long as those that are there.
+pub(crate) fn shape(head: &[u8], whole: usize, file: &str, options: &ReadOptions) -> Option<Shape> {
+    let (layout, body) = Layout::find(head, file, options).ok()?;
+    let rest = &head[body..];
+    let rows = if head.len() < whole {
+        let lines = memchr::memchr_iter(b'\n', rest).count();
+        let end = memchr::memrchr(b'\n', rest)? + 1;
+        ((whole - body) as f64 * lines as f64 / end as f64).round() as usize
+    } else {
+        memchr::memchr_iter(b'\n', rest.trim_ascii()).count() + 1
+    };
+    Some(Shape::dense(rows, layout.numeric_columns()))
 }
 
 /// The body of a table.

@@ -5,5 +5,5 @@
 mod read;
 mod write;
 
-pub(crate) use read::{describe, read, read_bytes};
+pub(crate) use read::{describe, read, read_bytes, shape};
 pub use write::{AnnDataResults, Parameter, write_anndata};

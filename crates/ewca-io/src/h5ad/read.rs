@@ -7,6 +7,7 @@ use rust_hdf5::{DatatypeMessage, H5Dataset, H5File, H5Group, Hdf5Error};
 
 use crate::error::{closest, counted, excerpt, truth_name};
 use crate::finish::Draft;
+use crate::forecast::Shape;
 use crate::source::{contained, growth_limit};
 use crate::sparse::{Compressed, Major};
 use crate::{DenseValues, Error, ReadOptions, Role, SparseValues, Values};
@@ -59,6 +60,26 @@ pub(crate) fn read_bytes(bytes: &[u8], file: &str, options: &ReadOptions) -> Res
     let mut temporary = tempfile::NamedTempFile::new().map_err(failed)?;
     temporary.write_all(bytes).map_err(failed)?;
     read(temporary.path(), file, options)
+}
+
+/// The shape of the matrix that is asked for, as its datasets say it.
+pub(crate) fn shape(path: &Path, file: &str, options: &ReadOptions) -> Option<Shape> {
+    let promised = contained(file, "h5ad", || {
+        let h5ad = H5ad::open(path, file, options).ok()?;
+        let matrix = options.array.as_ref().map_or("X".to_string(), |layer| format!("layers/{layer}"));
+        let size = |path: String| h5ad.file.dataset(&path).ok().map(|dataset| dataset.shape());
+        if let Some(shape) = size(matrix.clone()) {
+            let &[rows, columns] = &shape[..] else { return None };
+            return Some(Shape::dense(rows, columns));
+        }
+        let names = |frame: &str| {
+            let index = h5ad.frame(frame).ok()?.attr_string("_index").unwrap_or_else(|_| "_index".into());
+            size(format!("{frame}/{index}"))?.first().copied()
+        };
+        let stored = size(format!("{matrix}/data"))?.first().copied();
+        Some(Shape { rows: names("obs")?, columns: names("var")?, stored })
+    });
+    promised.ok()?
 }
 
 /// The matrices of a file, and the columns of obs.

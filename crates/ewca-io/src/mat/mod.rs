@@ -9,6 +9,7 @@ mod variable;
 
 use crate::error::{counted, excerpt};
 use crate::finish::Draft;
+use crate::forecast::Shape;
 use crate::source::growth_limit;
 use crate::{Error, ReadOptions};
 use element::{Elements, Kind};
@@ -44,6 +45,16 @@ pub(crate) fn describe(
 ) -> Result<Vec<(String, Vec<usize>, String)>, Error> {
     let variables = Mat::open(bytes, file, options)?.variables()?;
     Ok(variables.into_iter().map(|v| (v.header.name, v.header.shape, v.header.class.name().into())).collect())
+}
+
+/// The shape of the variable that is asked for. A sparse one says only how much room its entries take.
+pub(crate) fn shape(bytes: &[u8], file: &str, options: &ReadOptions) -> Option<Shape> {
+    let mat = Mat::open(bytes, file, options).ok()?;
+    let variables = mat.variables().ok()?;
+    let header = &mat.choose(&variables, options).ok()?.header;
+    let &[rows, columns] = &header.shape[..] else { return None };
+    let stored = (header.class == Class::Sparse).then_some(header.room);
+    Some(Shape { rows, columns, stored })
 }
 
 struct Mat<'a> {

@@ -42,6 +42,8 @@ pub(super) struct Header {
     pub shape: Vec<usize>,
     pub class: Class,
     pub complex: bool,
+    /// How many entries of a sparse matrix there is room for.
+    pub room: usize,
 }
 
 impl Header {
@@ -50,12 +52,14 @@ impl Header {
         let mut elements = Elements::new(bytes, big_endian);
         let mut next = || elements.next().unwrap_or(Err("a variable is too short".into()));
         let (kind, flags) = next()?;
-        let flags = numbers(kind, flags, big_endian)?.first().copied().unwrap_or(0.0) as u32;
+        let flags = numbers(kind, flags, big_endian)?;
+        let room = flags.get(1).map_or(0, |&room| room as usize);
+        let flags = flags.first().copied().unwrap_or(0.0) as u32;
         let (kind, shape) = next()?;
         let shape = numbers(kind, shape, big_endian)?.into_iter().map(|size| size.max(0.0) as usize).collect();
         let (_, name) = next()?;
         let name = String::from_utf8_lossy(name).into_owned();
-        Ok((Header { name, shape, class: Class::of(flags & 0xff), complex: flags & 0x800 != 0 }, elements))
+        Ok((Header { name, shape, class: Class::of(flags & 0xff), complex: flags & 0x800 != 0, room }, elements))
     }
 
     /// Rows and columns.

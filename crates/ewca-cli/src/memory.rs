@@ -1,0 +1,81 @@
+//! What a run will take at most, known before it begins.
+
+use ewca::Params;
+use ewca_io::{Forecast, Preprocessing, forecast};
+
+use crate::args::{Limits, TableJob};
+use crate::failure::Failure;
+use crate::input::{Dataset, Input};
+
+/// What the program takes on the smallest of tables, as measured on x86-64 Linux.
+const PROGRAM: usize = 13 << 19;
+/// What reading took beside the table stays with the allocator, up to about this.
+const LEFT_BEHIND: usize = 16 << 20;
+
+/// Parameters that keep to the limit, and what the run will take at most.
+#[derive(Debug)]
+pub struct Prediction {
+    /// The parameters.
+    pub params: Params,
+    /// Bytes.
+    pub peak: usize,
+}
+
+/// A fit that is about to be made of a table.
+#[derive(Debug, Clone, Copy)]
+pub struct Plan<'a> {
+    /// What to fit.
+    pub params: &'a Params,
+    /// What the run may use.
+    pub limits: Limits,
+    /// The table's name in messages.
+    pub file: &'a str,
+}
+
+impl Plan<'_> {
+    /// Before the table is read: refuses what cannot be kept. Gives what reading will take at most, where that is known.
+    pub fn before_reading(&self, table: &TableJob, steps: &Preprocessing) -> Result<usize, Failure> {
+        let Input::File(path) = &table.input else { return Ok(0) };
+        let Some(promised) = forecast(path, &table.read) else { return Ok(0) };
+        if self.limits.max_memory.is_some() {
+            let columns = steps.top_variable.unwrap_or(usize::MAX).min(promised.columns);
+            self.predict(promised.rows, columns, held(&promised), promised.reading)?;
+        }
+        Ok(promised.reading)
+    }
+
+    /// Once the table is there: `reading` is what reading it took.
+    pub fn for_table(&self, data: &Dataset, reading: usize) -> Result<Prediction, Failure> {
+        self.predict(data.rows(), data.columns(), data.bytes(), reading)
+    }
+
+    fn predict(&self, rows: usize, columns: usize, table: usize, reading: usize) -> Result<Prediction, Failure> {
+        let refused = |source| Failure::Fit { file: self.file.into(), source };
+        // The peak may be a quarter above the prediction, and the limit is kept all the same.
+        let limit = self.limits.max_memory.unwrap_or(usize::MAX);
+        let budget = limit - limit / 5;
+        let held = table.saturating_add(PROGRAM);
+        let params = self.params.clone().memory_budget(budget.saturating_sub(held));
+        let fit = match params.clone().check().and_then(|params| params.memory_needed(rows, columns)) {
+            Err(ewca::Error::Memory { needed, .. }) => needed,
+            other => other.map_err(refused)?,
+        };
+        let left_behind = reading.saturating_sub(table).min(LEFT_BEHIND);
+        let peak = held.saturating_add(fit).saturating_add(left_behind).max(reading.saturating_add(PROGRAM));
+        match peak > budget {
+            true => {
+                let needed = peak.saturating_add(peak / 4);
+                Err(Failure::Memory { file: self.file.into(), needed, budget: limit })
+            }
+            false => Ok(Prediction { params, peak }),
+        }
+    }
+}
+
+/// The bytes of a table as it is held during a fit: sparse numbers by row and by column.
+fn held(promised: &Forecast) -> usize {
+    match promised.stored {
+        Some(stored) => promised.table().saturating_add(stored.saturating_mul(12)),
+        None => promised.table(),
+    }
+}

@@ -1,0 +1,98 @@
+//! Memory: predicted, printed, and kept within what the user allows.
+
+mod common;
+
+use std::fs::File;
+use std::io::Write;
+
+use common::{Workshop, noise};
+use ewca_io::{Frame, write_table};
+
+/// Gaussian noise around five centres, in every format that is written here.
+fn write_tables(shop: &Workshop, name: &str, rows: usize, columns: usize) -> Vec<String> {
+    let mut noise = noise(7);
+    let values: Vec<f64> =
+        (0..rows * columns).map(|at| noise() * 3.0 + ((at / columns % 5) * (at % columns % 7)) as f64).collect();
+    let features: Vec<String> = (0..columns).map(|column| format!("f{column}")).collect();
+    let frame = Frame { rows, texts: &[], columns: &features, values: &values };
+    let mut files: Vec<String> = ["csv", "npy", "parquet", "arrow"].map(|format| format!("{name}.{format}")).to_vec();
+    for file in &files {
+        write_table(&shop.path(file), &frame).unwrap();
+    }
+    let mut entries = String::new();
+    let mut count = 0;
+    for at in (0..values.len()).step_by(11) {
+        entries.push_str(&format!("{} {} {}\n", at / columns + 1, at % columns + 1, values[at]));
+        count += 1;
+    }
+    files.push(format!("{name}.mtx"));
+    let head = format!("%%MatrixMarket matrix coordinate real general\n{rows} {columns} {count}\n");
+    shop.write(&files[4], head + &entries);
+    files
+}
+
+/// `12.5 MiB` in MiB.
+fn size(words: &[&str]) -> f64 {
+    let unit = match words[1] {
+        "KiB" => 1.0 / 1024.0,
+        "MiB" => 1.0,
+        "GiB" => 1024.0,
+        other => panic!("{other}"),
+    };
+    words[0].parse::<f64>().unwrap() * unit
+}
+
+/// What a fit took at most, and what it was expected to take, in MiB.
+fn peaks(shop: &Workshop, file: &str, more: &[&str]) -> (f64, f64) {
+    let arguments = ["fit", file, "-k", "2", "--epsilon", "20", "--max-iterations", "1", "--threads", "2", "-v"];
+    let run = shop.run(&[&arguments[..], more].concat());
+    let line = run.out.lines().find(|line| line.trim().starts_with("memory")).unwrap_or_else(|| panic!("{run:?}"));
+    let words: Vec<&str> = line.split_whitespace().collect();
+    (size(&words[1..3]), size(&words[5..7]))
+}
+
+#[test]
+fn the_peak_is_predicted_within_a_fifth_and_a_limit_is_kept() {
+    let shop = Workshop::new();
+    let mut misses = Vec::new();
+    for (name, rows, columns) in [("small", 60, 40), ("tall", 5000, 30), ("middle", 2000, 300), ("wide", 80, 12_000)] {
+        for file in write_tables(&shop, name, rows, columns) {
+            let (peak, expected) = peaks(&shop, &file, &[]);
+            if (expected / peak - 1.0).abs() > 0.2 {
+                misses.push(format!("{file}: {peak} MiB at most, {expected} expected"));
+            }
+            let limit = format!("{}KiB", (expected * 1.26 * 1024.0) as usize);
+            let (peak, _) = peaks(&shop, &file, &["--max-memory", &limit]);
+            if peak > expected * 1.26 {
+                misses.push(format!("{file}: --max-memory {limit} and {peak} MiB were taken"));
+            }
+        }
+    }
+    assert!(misses.is_empty(), "{misses:#?}");
+}
+
+/// Files of gigabytes with nothing but a beginning. Whoever read them would complain about what is inside.
+#[test]
+fn a_table_that_is_too_large_is_refused_before_it_is_read() {
+    let shop = Workshop::new();
+    let with_length = |name: &str, head: &[u8], length: u64| {
+        let mut file = File::create(shop.path(name)).unwrap();
+        file.write_all(head).unwrap();
+        file.set_len(length).unwrap();
+    };
+    let csv = "a,b,c\n".to_string() + &"1.25,2.5,3.75\n".repeat(1 << 19);
+    with_length("large.csv", csv.as_bytes(), 1 << 32);
+    let mut npy = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+    let header = "{'descr': '<f8', 'fortran_order': False, 'shape': (1000000, 500), }";
+    npy.extend(format!("{header:<117}\n").as_bytes());
+    with_length("large.npy", &npy, 128 + 8 * 500_000_000);
+    let mtx = "%%MatrixMarket matrix coordinate real general\n1000000 2000 200000000\n1 1 1\n";
+    with_length("large.mtx", mtx.as_bytes(), 1 << 32);
+    for file in ["large.csv", "large.npy", "large.mtx"] {
+        let run = shop.run(&["fit", file, "--max-memory", "1GiB"]);
+        run.failed_saying(&[
+            &format!("{file}: the table and its fit may take "),
+            "more than --max-memory 1.0 GiB; raise it",
+        ]);
+    }
+}

@@ -1,0 +1,4 @@
+//! Hostile model files.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| ewca_io_fuzz::run("model", bytes));

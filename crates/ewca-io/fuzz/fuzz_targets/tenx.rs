@@ -1,0 +1,4 @@
+//! Hostile 10x folders.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| ewca_io_fuzz::run("tenx", bytes));
