@@ -7,8 +7,8 @@ use std::time::Instant;
 
 const USAGE: &str = "usage: cargo xtask COMMAND
 
-  test     formatting, lints, all tests, documentation, licences, the README's demo, and the Python package
-  python   the Python package alone: its wheel, and its tests in a venv of their own
+  test     formatting, lints, all Rust tests, documentation, licences, and the README's demo
+  python   the Python package: its wheel, and its tests in a venv of their own
   wheel    the Python package's wheel, in target/wheels
   bench    the side-by-side benchmark: writes bench/RESULTS.md (takes minutes)";
 
@@ -72,8 +72,6 @@ fn test() -> Result<(), String> {
         run(words)?;
         eprintln!("== {name}: {:.0} s", clock.elapsed().as_secs_f64());
     }
-    // After the demo: what it has built is not built again.
-    python()?;
     eprintln!("== all passed");
     Ok(())
 }
