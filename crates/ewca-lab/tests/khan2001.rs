@@ -16,9 +16,8 @@ fn khan2001() -> (Vec<f64>, Vec<String>) {
     (data, labels)
 }
 
-/// A mean over 100 splits is uncertain by half a point: over 20 seeds of scikit-learn's StratifiedShuffleSplit the means of PCA have
-/// a standard deviation of 0.44 to 0.64, and single ones stray from the reference (which is one such mean itself) by up to 1.9. Over
-/// 400 splits the uncertainty is a quarter of a point, and every seed must agree.
+/// One split varies by about 5 points, so a mean over 100 is uncertain by half a point, as the reference is, and a single seed may
+/// stray. Over 400 splits the uncertainty is a quarter of a point, and every seed must agree.
 const SPLITS: usize = 400;
 
 #[test]
