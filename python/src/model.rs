@@ -84,6 +84,9 @@ impl From<ModelFile> for PyModel {
     }
 }
 
+/// What pickle keeps: the function that reads a model again, and its arguments.
+type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, u64));
+
 #[pymethods]
 impl PyModel {
     /// k x d, as scikit-learn has it.
@@ -290,7 +293,7 @@ impl PyModel {
     }
 
     /// A pickle holds the bytes of the model file and their checksum.
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>, u64))> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
         let bytes = self.to_bytes(py, None)?;
         let sum = Checksum::of(bytes.as_bytes());
         Ok((py.get_type::<Self>().getattr("_unpickled")?, (bytes, sum)))
