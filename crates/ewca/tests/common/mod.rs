@@ -204,8 +204,11 @@ pub fn check_fit(samples: &Samples<'_, f64>, model: &Model) {
             cost += p * distance(i, j);
             entropy += p * (p / (a[i] * a[j])).ln();
         }
-        let h: f64 = row.iter().filter(|p| **p > 0.0).map(|p| -(p / mass) * (p / mass).ln()).sum();
-        perplexities.push(h.exp());
+        // A sample of whole weight w is w samples, which share what it gets.
+        let samples_at = |j: usize| model.repeated.map_or(1.0, |count| (a[j] * count).round());
+        let h: f64 =
+            (0..n).filter(|&j| row[j] > 0.0).map(|j| -(row[j] / mass) * (row[j] / mass / samples_at(j)).ln()).sum();
+        perplexities.push((h.exp(), samples_at(i)));
     }
     let certificate = &model.certificate;
     assert!(
@@ -219,12 +222,14 @@ pub fn check_fit(samples: &Samples<'_, f64>, model: &Model) {
     let slack = 1e-9 * scale + 1e-12 * epsilon + 10.0 * marginal_error * (scale + epsilon * (n as f64).ln());
     assert!((primal - model.loss).abs() <= slack, "primal {primal}, dual {}", model.loss);
     assert!(certificate.duality_gap >= 0.0);
-    let mean = perplexities.iter().sum::<f64>() / perplexities.len() as f64;
+    let count: f64 = perplexities.iter().map(|(_, samples)| samples).sum();
+    assert_eq!(count, samples.count());
+    let mean = perplexities.iter().map(|(perplexity, samples)| perplexity * samples).sum::<f64>() / count;
     assert!((mean - model.perplexity.mean).abs() < 1e-6 * mean, "perplexity {mean}, said {}", model.perplexity.mean);
     assert!(
         model.perplexity.min <= model.perplexity.mean + 1e-9 && model.perplexity.mean <= model.perplexity.max + 1e-9
     );
-    assert!(model.perplexity.min >= 1.0 - 1e-9 && model.perplexity.max <= n as f64 * (1.0 + 1e-9));
+    assert!(model.perplexity.min >= 1.0 - 1e-9 && model.perplexity.max <= count * (1.0 + 1e-9));
 
     // The eigenvalues of M and what is said of them.
     assert_eq!(certificate.eigenvalues.len(), k);
