@@ -2,7 +2,6 @@
 
 import doctest
 import importlib
-import os
 import pkgutil
 import runpy
 import subprocess
@@ -38,12 +37,11 @@ def test_the_readme_runs(tmp_path, monkeypatch):
         exec(compile(block, "README.md", "exec"), names)  # noqa: S102  (our own text)
 
 
-def test_types():
-    where = os.path.dirname(ewca.__path__[0])
+def test_types(tmp_path):
     words = [sys.executable, "-m", "mypy", "--config-file", ROOT / "pyproject.toml", "-p", "ewca", "--ignore-missing-imports"]
-    done = subprocess.run(words, capture_output=True, text=True, cwd=where)
+    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stdout
-    done = subprocess.run([sys.executable, "-m", "mypy.stubtest", "--ignore-disjoint-bases", "ewca._ewca"], capture_output=True, text=True, cwd=where)
+    done = subprocess.run([sys.executable, "-m", "mypy.stubtest", "--ignore-disjoint-bases", "ewca._ewca"], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

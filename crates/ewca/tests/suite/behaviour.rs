@@ -1,8 +1,6 @@
 //! What callers rely on: reproducible bits, resuming, stopping, weights, paths, and errors that say what to do.
 
-mod common;
-
-use common::{check_fit, fixture, subspace_distance};
+use crate::common::{check_fit, fixture, subspace_distance};
 use ewca::{Control, Error, Ewca, FitState, Matrix, Model, Params, Progress, Samples, Solver, Start, Termination};
 
 /// Everything of a model but its timings, as text.

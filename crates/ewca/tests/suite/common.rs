@@ -1,5 +1,4 @@
 //! What the tests share: reference data, and `check_fit`, which every test runs on every fit.
-#![allow(dead_code)] // each test file uses its own part
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -8,7 +7,6 @@ use ewca::{Matrix, Model, Samples, Termination};
 
 /// A small data set with reference optima.
 pub struct Fixture {
-    pub name: &'static str,
     pub data: Vec<f64>,
     pub rows: usize,
     pub columns: usize,
@@ -90,7 +88,7 @@ pub fn fixture(name: &'static str) -> Fixture {
             }
         })
         .collect();
-    Fixture { name, data, rows, columns, weights, cases }
+    Fixture { data, rows, columns, weights, cases }
 }
 
 /// The 63 training samples of khan2001, row-major.
