@@ -1,6 +1,7 @@
 """What a fit from Python costs beyond the Rust fit: `python3 bench/python_overhead.py` writes bench/PYTHON.md.
 
-Run it with a Python that has the ewca wheel and scikit-learn (`cargo xtask python` makes one: target/python-venv/bin/python). Rust and
+Run it with a Python that has the ewca wheel and scikit-learn (`cargo xtask python` makes one: target/test-venv/bin/python; install the wheel of
+`cargo xtask wheel` into it, and build with `cargo build --release -p ewca-bench`). Rust and
 Python fits of the same matrix alternate; the table gives medians of whole fits and of the differences.
 """
 
