@@ -137,6 +137,7 @@ pub use fit::{
     Certificate, CheckedParams, Control, DEFAULT_PERPLEXITY, Ewca, FitState, Iteration, Model, Observer, Params,
     Perplexity, Progress, Start, Termination, Timings,
 };
+pub use kernel::{Kernel, Peak, Work};
 pub use matrix::Matrix;
 pub use samples::{Samples, Scalar};
 pub use solvers::{EigenvalueBound, MmParams, Solver};

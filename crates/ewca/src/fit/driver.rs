@@ -236,7 +236,9 @@ impl<'a> Run<'a> {
     }
 
     fn objective(&self, epsilon: f64) -> Objective<'a> {
-        Objective { span: self.span, epsilon, kernel: Kernel::new(self.store_kernel), max_plan_passes: MAX_PLAN_PASSES }
+        // Samples stand together by their principal components: where they are in the subspace is not much different.
+        let kernel = Kernel::new(&self.span.coordinates.leading_columns(self.params.components), self.store_kernel);
+        Objective { span: self.span, epsilon, kernel, max_plan_passes: MAX_PLAN_PASSES }
     }
 
     /// The marginal error that a finished plan must have.

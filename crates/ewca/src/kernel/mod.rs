@@ -1,77 +1,134 @@
 //! The Gaussian kernel of the scores, K_ij = exp(-|z_i - z_j|^2 / epsilon), as passes over tiles.
 //!
-//! A *pass* is one application of the n x n kernel to a few columns. The kernel is either stored (small n) or computed anew,
-//! tile by tile, in every pass; both give the same bits. This is the only module with `unsafe` code: calls of functions that
-//! were compiled for an instruction set, behind the test that the processor has it.
+//! A *pass* is one application of the n x n kernel to a few columns. Points stand in blocks (`arrange`), and a pass goes over pairs
+//! of blocks: K is symmetric, so that each pair is computed once and serves both its blocks. The kernel is either stored (small
+//! n) or computed anew in every pass; both give the same bits. Pairs that are too far apart to matter are left out, and a bound of
+//! what was left out is kept.
+//!
+//! This is the only module with `unsafe` code: instructions of the processor (`lanes`), behind the test that it has them.
 
-mod simd;
+mod arrange;
+mod lanes;
+mod peak;
+mod tile;
 
-use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use faer::{Accum, MatMut, MatRef};
+use arrange::{Arrangement, UNSORTED, padded, rounds, tournament};
+pub use peak::Peak;
 
-use crate::matrix::{Matrix, multiply};
+use lanes::{Element, Job, Lanes, exp_of_minus};
+use tile::{Fill, Multiply, PADDING, Pair};
+
+use crate::matrix::Matrix;
 use crate::parallel;
-use simd::LANES;
 
-/// Rows of a tile: a task of the parallel loops.
-const TILE_ROWS: usize = 32;
-/// Columns of a tile: with its rows it fits into the second-level cache.
-const TILE_COLUMNS: usize = 512;
-/// From this many columns on, a matrix product is faster than dot products.
-const PRODUCT_COLUMNS: usize = 8;
 /// Multiply-adds that an exponential is worth.
 const EXP_COST: usize = 14;
+/// The share of a plan's mass that a pass may leave out.
+const NEGLIGIBLE: f64 = 1e-13;
 
-/// The kernel between n points.
+/// The Gaussian kernel K_ij = exp(-|z_i - z_j|^2 / epsilon) between n points, in memory that grows with n alone.
+///
+/// ```
+/// use ewca::{Kernel, Matrix};
+/// let points = Matrix::from_row_major(3, 1, &[0.0, 1.0, 3.0])?;
+/// let sums = Kernel::of(&points, 2.0).apply(&Matrix::from_row_major(3, 1, &[1.0, 1.0, 1.0])?, &[1.0; 3]);
+/// assert!((sums.get(0, 0) - (1.0 + (-0.5f64).exp() + (-4.5f64).exp())).abs() < 1e-15);
+/// # Ok::<(), ewca::Error>(())
+/// ```
 #[derive(Debug, Default)]
-pub(crate) struct Kernel {
-    points: usize,
-    /// The number of points, padded with zeros to a multiple of the lanes.
-    stride: usize,
+pub struct Kernel {
+    arrangement: Arrangement,
     dimensions: usize,
-    /// Coordinates divided by sqrt(epsilon), coordinate by coordinate, `stride` apart.
+    /// Coordinates divided by sqrt(epsilon), each point at its place, coordinate by coordinate.
     scaled: Vec<f64>,
-    /// K itself, row after row, `stride` apart, when it is stored.
-    stored: Option<Vec<f64>>,
+    /// The same in single precision, when passes are to be made in it.
+    single: Option<Vec<f32>>,
+    /// The lower and upper ends of each block in each coordinate.
+    boxes: Vec<(f64, f64)>,
+    /// K itself, pair of blocks by pair of blocks, when it is stored.
+    stored: Option<Vec<Vec<f64>>>,
+    /// Whether pairs of blocks may be left out.
+    skipping: bool,
     passes: AtomicUsize,
+    /// Pairs of blocks in all passes, and those that were computed.
+    pairs: AtomicUsize,
+    computed: AtomicUsize,
+    /// The bits of the largest share of mass that a pass may have left out.
+    left_out: AtomicU64,
+}
+
+/// What the passes of a kernel took.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Work {
+    /// Applications of the whole kernel.
+    pub passes: usize,
+    /// The part of all pairs of blocks that was computed.
+    pub computed: f64,
+    /// A bound of the share of a plan's mass that any pass left out.
+    pub left_out: f64,
 }
 
 impl Kernel {
-    /// A kernel without points; `store` says whether K is to be kept in memory.
-    pub fn new(store: bool) -> Self {
-        Self { stored: store.then(Vec::new), ..Self::default() }
+    /// A kernel between as many points as `like` has rows, which stand in blocks by `like`; `store` says whether K is to be kept in
+    /// memory (for a few thousand points at most).
+    pub fn new(like: &Matrix, store: bool) -> Self {
+        let arrangement = Arrangement::new(like);
+        let skipping = like.rows() > UNSORTED;
+        Self { arrangement, stored: store.then(Vec::new), skipping, ..Self::default() }
     }
 
-    /// Bytes that a kernel between n points in k dimensions takes.
+    /// A kernel of the rows of `scores` alone, computed in each pass.
+    pub fn of(scores: &Matrix, epsilon: f64) -> Self {
+        let mut kernel = Self::new(scores, false);
+        kernel.set_points(scores, epsilon);
+        kernel
+    }
+
+    /// Never, or (for many points) wherever it does not matter, leaves pairs of blocks out.
+    pub fn skip(&mut self, skipping: bool) {
+        self.skipping = skipping && self.arrangement.places.len() > UNSORTED;
+    }
+
+    /// Bytes that a kernel between n points in k dimensions takes, with what a pass of k + 1 columns holds.
     pub fn bytes(points: usize, dimensions: usize, store: bool) -> usize {
-        let stride = points.next_multiple_of(LANES);
-        let stored = if store { points.saturating_mul(stride) } else { 0 };
-        stored.saturating_add(stride.saturating_mul(dimensions)).saturating_mul(8)
+        let stride = if points <= UNSORTED { padded(points) } else { points.saturating_add(points / 4) };
+        let stored = if store { stride.saturating_mul(stride + 256) / 2 } else { 0 };
+        stored.saturating_add(stride.saturating_mul(3 * dimensions + 2)).saturating_mul(8)
     }
 
     /// Takes the rows of `scores` as the points. Does nothing when they are the points already.
     pub fn set_points(&mut self, scores: &Matrix, epsilon: f64) {
-        let stride = scores.rows().next_multiple_of(LANES);
         let scale = 1.0 / epsilon.sqrt();
-        let mut scaled = vec![0.0; stride * scores.columns()];
-        for (j, out) in scaled.chunks_exact_mut(stride).enumerate() {
-            out.iter_mut().zip(scores.column(j)).for_each(|(o, z)| *o = z * scale);
-        }
-        if scaled == self.scaled && scores.rows() == self.points {
+        let columns = (0..scores.columns()).map(|j| scores.column(j));
+        let scaled = self.arrangement.placed(columns, |z| z * scale);
+        if scaled == self.scaled {
             return;
         }
-        (self.points, self.dimensions, self.stride, self.scaled) = (scores.rows(), scores.columns(), stride, scaled);
+        (self.dimensions, self.scaled) = (scores.columns(), scaled);
+        if let Some(single) = &mut self.single {
+            *single = self.scaled.iter().map(|&x| x as f32).collect();
+        }
+        self.boxes = self.boxes();
         if let Some(mut stored) = self.stored.take() {
-            stored.resize(self.points * self.stride, 0.0);
-            let work = stored.len() * (self.dimensions + EXP_COST);
-            parallel::for_chunks(&mut stored, TILE_ROWS * self.stride, work, |chunk, out| {
-                let rows = chunk * TILE_ROWS..chunk * TILE_ROWS + out.len() / self.stride;
-                self.distances(rows, 0, out);
-                simd::exp_of_minus(out);
+            let pairs: Vec<(usize, usize)> = tournament(self.arrangement.blocks.len()).collect();
+            stored.resize_with(pairs.len(), Vec::new);
+            let work = self.scaled.len() * self.arrangement.stride * (self.dimensions + EXP_COST) / 2;
+            parallel::for_chunks(&mut stored, 1, work, |at, tile| {
+                let pair = self.pair(pairs[at], &self.scaled);
+                tile[0].resize(pair.rows.len() * pair.columns.len(), 0.0);
+                f64::dispatch(Fill { pair, out: &mut tile[0] });
             });
             self.stored = Some(stored);
+        }
+    }
+
+    /// Makes passes in single precision (sums over blocks stay in double), or back in double.
+    pub fn set_single(&mut self, single: bool) {
+        if single != self.single.is_some() {
+            self.single = single.then(|| self.scaled.iter().map(|&x| x as f32).collect());
         }
     }
 
@@ -80,57 +137,32 @@ impl Kernel {
         self.passes.load(Ordering::Relaxed)
     }
 
-    /// One pass: K `rhs`.
-    pub fn apply(&self, rhs: &Matrix) -> Matrix {
-        let columns = rhs.columns();
-        let padded = self.pad(rhs);
-        let compute = if self.stored.is_some() { 0 } else { self.dimensions + EXP_COST };
-        self.pass(columns, columns + compute, |rows, out| match &self.stored {
-            Some(stored) => {
-                let tile = &stored[rows.start * self.stride..rows.end * self.stride];
-                for strip in parallel::blocks(self.stride, TILE_COLUMNS) {
-                    let first = strip.start;
-                    self.add_product(&tile[first..], self.stride, strip, &padded, out, columns);
-                }
-            }
-            None => {
-                let mut tile = vec![0.0; rows.len() * TILE_COLUMNS.min(self.stride)];
-                for strip in parallel::blocks(self.stride, TILE_COLUMNS) {
-                    let (first, width) = (strip.start, strip.len());
-                    let tile = &mut tile[..rows.len() * width];
-                    self.distances(rows.clone(), first, tile);
-                    simd::exp_of_minus(tile);
-                    self.add_product(tile, width, strip, &padded, out, columns);
-                }
-            }
-        })
+    /// What the passes so far took.
+    pub fn work(&self) -> Work {
+        let (pairs, computed) = (self.pairs.load(Ordering::Relaxed), self.computed.load(Ordering::Relaxed));
+        Work {
+            passes: self.passes(),
+            computed: if pairs > 0 { computed as f64 / pairs as f64 } else { 1.0 },
+            left_out: f64::from_bits(self.left_out.load(Ordering::Relaxed)),
+        }
+    }
+
+    /// One pass: K `right`. The columns carry a plan with the scalings `u` (a exp f): where u_i K_ij u_j is nothing beside the
+    /// plan's mass, K_ij may be taken for 0.
+    pub fn apply(&self, right: &Matrix, u: &[f64]) -> Matrix {
+        match &self.single {
+            Some(points) if self.stored.is_none() => self.pass(points, right, u, false),
+            _ => self.pass(&self.scaled, right, u, false),
+        }
     }
 
     /// One pass: the entropy of each row of the distribution q_ij proportional to u_j K_ij.
     pub fn row_entropies(&self, u: &[f64]) -> Vec<f64> {
         // With D = -log K and t_i = sum_j u_j K_ij:  H_i = log t_i - sum_j u_j K_ij (log u_j - D_ij) / t_i.
         let logs = |u: f64| if u > 0.0 { u * u.ln() } else { 0.0 };
-        let masses = self.pad(&Matrix::from_fn(self.points, 2, |j, c| if c == 0 { u[j] } else { logs(u[j]) }));
-        let sums = self.pass(3, self.dimensions + EXP_COST, |rows, out| {
-            let width = TILE_COLUMNS.min(self.stride);
-            let mut distances = vec![0.0; rows.len() * width];
-            let mut kernel = distances.clone();
-            let (mut by_kernel, mut by_cost) = (vec![0.0; rows.len() * 2], vec![0.0; rows.len()]);
-            for strip in parallel::blocks(self.stride, TILE_COLUMNS) {
-                let (first, width) = (strip.start, strip.len());
-                let (distances, kernel) = (&mut distances[..rows.len() * width], &mut kernel[..rows.len() * width]);
-                self.distances(rows.clone(), first, distances);
-                kernel.copy_from_slice(distances);
-                simd::exp_of_minus(kernel);
-                distances.iter_mut().zip(kernel.iter()).for_each(|(d, k)| *d *= k);
-                simd::add_product(kernel, width, width, &masses, self.stride, first, &mut by_kernel, 2);
-                simd::add_product(distances, width, width, &masses, self.stride, first, &mut by_cost, 1);
-            }
-            for ((out, sums), cost) in out.chunks_exact_mut(3).zip(by_kernel.chunks_exact(2)).zip(&by_cost) {
-                out.copy_from_slice(&[sums[0], sums[1], *cost]);
-            }
-        });
-        (0..self.points)
+        let right = Matrix::from_fn(u.len(), 2, |j, c| if c == 0 { u[j] } else { logs(u[j]) });
+        let sums = self.pass(&self.scaled, &right, u, true);
+        (0..u.len())
             .map(|i| {
                 let total = sums.get(i, 0);
                 (total.ln() - (sums.get(i, 1) - sums.get(i, 2)) / total).max(0.0)
@@ -140,61 +172,147 @@ impl Kernel {
 
     /// One row of K.
     pub fn row(&self, row: usize) -> Vec<f64> {
-        let mut line = vec![0.0; self.stride];
-        self.distances(row..row + 1, 0, &mut line);
-        simd::exp_of_minus(&mut line);
-        line.truncate(self.points);
+        let (places, stride) = (&self.arrangement.places, self.arrangement.stride);
+        let mut line = vec![0.0; places.len().next_multiple_of(4 * PADDING)];
+        for coordinate in self.scaled.chunks_exact(stride) {
+            let x = coordinate[places[row]];
+            line.iter_mut().zip(places).for_each(|(sum, &place)| *sum += (x - coordinate[place]).powi(2));
+        }
+        f64::dispatch(Exp(&mut line));
+        line.truncate(places.len());
         line
     }
 
-    /// Blocks of rows, in parallel; `each(rows, out)` adds to `out`, rows x `columns`, row after row.
-    fn pass(&self, columns: usize, work_per_entry: usize, each: impl Fn(Range<usize>, &mut [f64]) + Sync) -> Matrix {
+    fn pair<'a, E>(&self, (i, j): (usize, usize), points: &'a [E]) -> Pair<'a, E> {
+        let Arrangement { blocks, stride, .. } = &self.arrangement;
+        Pair { points, stride: *stride, rows: blocks[i].clone(), columns: blocks[j].clone() }
+    }
+
+    /// K `right`, and with `with_cost` one column more: the sums of K_ij D_ij right_j0.
+    fn pass<E: Element>(&self, points: &[E], right: &Matrix, u: &[f64], with_cost: bool) -> Matrix {
+        let Arrangement { blocks, places, stride } = &self.arrangement;
+        let count = right.columns();
+        let columns = count + usize::from(with_cost);
+        let placed = self.arrangement.placed((0..count).map(|c| right.column(c)), E::nearest);
+        let sums: Vec<Mutex<Vec<f64>>> = blocks.iter().map(|b| Mutex::new(vec![0.0; b.len() * columns])).collect();
+        let pairs = self.pairs_that_matter(u);
+        // Where K is stored, its tiles are numbered as in a whole tournament: with few points no pair is left out.
+        let numbers = (self.stored.is_some() && !with_cost).then(|| tile_numbers(blocks.len()));
+        let work = stride * stride / 2 * (columns + self.dimensions + EXP_COST);
+        for round in rounds(pairs.into_iter(), blocks.len()) {
+            let share = work / blocks.len().max(1);
+            let singles: Vec<std::ops::Range<usize>> = parallel::blocks(round.len(), 1);
+            parallel::map(&singles, share, |at| {
+                let (i, j) = round[at.start];
+                let stored = numbers.as_ref().and_then(|numbers| self.tile::<E>(numbers[i * blocks.len() + j]));
+                // Nobody else has these blocks in this round: the locks are always free.
+                let mut rows = sums[i].lock().unwrap_or_else(|broken| broken.into_inner());
+                let mut others = (i != j).then(|| sums[j].lock().unwrap_or_else(|broken| broken.into_inner()));
+                E::dispatch(Multiply {
+                    pair: self.pair((i, j), points),
+                    stored,
+                    right: &placed,
+                    count,
+                    with_cost,
+                    row_sums: &mut rows,
+                    column_sums: others.as_mut().map(|others| others.as_mut_slice()),
+                });
+            });
+        }
         self.passes.fetch_add(1, Ordering::Relaxed);
-        let mut sums = vec![0.0; self.points * columns];
-        let work = self.points * self.points * work_per_entry;
-        parallel::for_chunks(&mut sums, TILE_ROWS * columns, work, |chunk, out| {
-            each(chunk * TILE_ROWS..chunk * TILE_ROWS + out.len() / columns, out);
-        });
-        Matrix::from_fn(self.points, columns, |i, j| sums[i * columns + j])
-    }
-
-    /// `out` += tile * (the rows `strip` of the right-hand side): our own loops for a few columns, a matrix product for more.
-    fn add_product(
-        &self,
-        tile: &[f64],
-        tile_stride: usize,
-        strip: Range<usize>,
-        rhs: &[f64],
-        out: &mut [f64],
-        columns: usize,
-    ) {
-        let (first, width, rows) = (strip.start, strip.len(), out.len() / columns);
-        if columns < PRODUCT_COLUMNS {
-            simd::add_product(tile, tile_stride, width, rhs, self.stride, first, out, columns);
-            return;
+        let sums: Vec<Vec<f64>> = sums.into_iter().map(|s| s.into_inner().unwrap_or_else(|b| b.into_inner())).collect();
+        let starts: Vec<usize> = blocks.iter().map(|block| block.start).collect();
+        let mut out = Matrix::zeros(places.len(), columns);
+        for c in 0..columns {
+            for (out, &place) in out.column_mut(c).iter_mut().zip(places) {
+                let block = starts.partition_point(|&start| start <= place) - 1;
+                *out = sums[block][c * blocks[block].len() + place - starts[block]];
+            }
         }
-        let tile = MatRef::from_row_major_slice_with_stride(
-            &tile[..(rows - 1) * tile_stride + width],
-            rows,
-            width,
-            tile_stride,
-        );
-        let rhs = MatRef::from_column_major_slice(rhs, self.stride, columns).subrows(first, width);
-        let out = MatMut::from_row_major_slice_mut(out, rows, columns);
-        multiply(out, Accum::Add, tile, rhs);
+        out
     }
 
-    /// |z_i - z_j|^2 / epsilon between `rows` and the points from `first` on, as many as `out` has room for.
-    fn distances(&self, rows: Range<usize>, first: usize, out: &mut [f64]) {
-        simd::squared_distances(&self.scaled, self.stride, rows, first, out);
+    /// A stored tile, which is in double precision.
+    fn tile<E: Element>(&self, number: usize) -> Option<&[E]> {
+        let tile: &dyn std::any::Any = self.stored.as_ref()?.get(number)?;
+        tile.downcast_ref::<Vec<E>>().map(Vec::as_slice)
     }
 
-    fn pad(&self, columns: &Matrix) -> Vec<f64> {
-        let mut padded = vec![0.0; self.stride * columns.columns()];
-        for (j, out) in padded.chunks_exact_mut(self.stride).enumerate() {
-            out[..self.points].copy_from_slice(columns.column(j));
+    /// Pairs of blocks, without those that cannot matter: the mass of a plan between two blocks is at most
+    /// U_i U_j exp(-d^2), with the sums U of the blocks' scalings and the distance d of their boxes.
+    fn pairs_that_matter(&self, u: &[f64]) -> Vec<(usize, usize)> {
+        let count = self.arrangement.blocks.len();
+        let all = tournament(count);
+        let total = count * (count + 1) / 2;
+        self.pairs.fetch_add(total, Ordering::Relaxed);
+        if !self.skipping {
+            self.computed.fetch_add(total, Ordering::Relaxed);
+            return all.collect();
         }
-        padded
+        let masses = self.block_sums(u);
+        let share = NEGLIGIBLE / (count * count) as f64;
+        let mut left_out = 0.0;
+        let pairs: Vec<(usize, usize)> = all
+            .filter(|&(i, j)| {
+                if i == j {
+                    return true;
+                }
+                let mass = masses[i] * masses[j] * (-self.gap(i, j)).exp();
+                let matters = mass > share;
+                left_out += if matters { 0.0 } else { 2.0 * mass };
+                matters
+            })
+            .collect();
+        self.computed.fetch_add(pairs.len(), Ordering::Relaxed);
+        self.left_out.fetch_max(f64::to_bits(left_out), Ordering::Relaxed);
+        pairs
+    }
+
+    fn block_sums(&self, u: &[f64]) -> Vec<f64> {
+        let placed = self.arrangement.placed([u].into_iter(), |u| u);
+        self.arrangement.blocks.iter().map(|block| placed[block.clone()].iter().sum()).collect()
+    }
+
+    /// The squared distance of two blocks' boxes, divided by epsilon.
+    fn gap(&self, i: usize, j: usize) -> f64 {
+        let boxes = |block: usize| &self.boxes[block * self.dimensions..(block + 1) * self.dimensions];
+        let apart = |((low, high), (other_low, other_high)): (&(f64, f64), &(f64, f64))| {
+            (other_low - high).max(low - other_high).max(0.0).powi(2)
+        };
+        boxes(i).iter().zip(boxes(j)).map(apart).sum()
+    }
+
+    fn boxes(&self) -> Vec<(f64, f64)> {
+        let Arrangement { blocks, places, stride } = &self.arrangement;
+        let mut boxes = vec![(f64::INFINITY, f64::NEG_INFINITY); blocks.len() * self.dimensions];
+        let starts: Vec<usize> = blocks.iter().map(|block| block.start).collect();
+        for &place in places {
+            let block = starts.partition_point(|&start| start <= place) - 1;
+            for l in 0..self.dimensions {
+                let (x, ends) = (self.scaled[l * stride + place], &mut boxes[block * self.dimensions + l]);
+                *ends = (ends.0.min(x), ends.1.max(x));
+            }
+        }
+        boxes
+    }
+}
+
+/// The number of each pair (i <= j) in the tournament, at i * blocks + j.
+fn tile_numbers(blocks: usize) -> Vec<usize> {
+    let mut numbers = vec![0; blocks * blocks];
+    for (number, (i, j)) in tournament(blocks).enumerate() {
+        numbers[i * blocks + j] = number;
+    }
+    numbers
+}
+
+/// `values = exp(-values)`, a multiple of 4 vectors of them.
+struct Exp<'a>(&'a mut [f64]);
+
+impl Job<f64> for Exp<'_> {
+    #[inline(always)]
+    fn run<V: Lanes<Element = f64>>(self) {
+        exp_of_minus::<V>(self.0);
     }
 }
 
@@ -207,27 +325,101 @@ mod tests {
         Matrix::from_row_major(points, dimensions, &testing::gaussian(points, dimensions, 5)).unwrap()
     }
 
+    /// Points around 20 far centres.
+    fn clustered(points: usize, dimensions: usize) -> Matrix {
+        let (noise, centres) = (scores(points, dimensions), scores(20, dimensions));
+        Matrix::from_fn(points, dimensions, |i, j| noise.get(i, j) + 12.0 * centres.get(i % 20, j))
+    }
+
     fn definition(scores: &Matrix, epsilon: f64, i: usize, j: usize) -> f64 {
         let d: f64 = (0..scores.columns()).map(|l| (scores.get(i, l) - scores.get(j, l)).powi(2)).sum();
         (-d / epsilon).exp()
+    }
+
+    fn kernel(scores: &Matrix, epsilon: f64, store: bool) -> Kernel {
+        let mut kernel = Kernel::new(scores, store);
+        kernel.set_points(scores, epsilon);
+        kernel
     }
 
     #[test]
     fn stored_and_streamed_give_the_same_bits_and_the_definition() {
         for (points, dimensions) in [(1, 1), (2, 3), (17, 2), (63, 5), (600, 3)] {
             let scores = scores(points, dimensions);
-            let rhs = Matrix::from_fn(points, 6, |i, j| ((i + 2 * j) as f64).sin());
-            let [stored, streamed] = [true, false].map(|store| {
-                let mut kernel = Kernel::new(store);
-                kernel.set_points(&scores, 0.7);
-                kernel.apply(&rhs)
-            });
-            assert_eq!(stored, streamed);
-            for (i, c) in [(0, 0), (points - 1, 5), (points / 2, 3)] {
-                let want: f64 = (0..points).map(|j| definition(&scores, 0.7, i, j) * rhs.get(j, c)).sum();
-                assert!((stored.get(i, c) - want).abs() < 1e-12 * points as f64);
+            for columns in [1, 2, 3, 6] {
+                let right = Matrix::from_fn(points, columns, |i, j| ((i + 2 * j) as f64).sin());
+                let u = vec![1.0; points];
+                let stored = kernel(&scores, 0.7, true).apply(&right, &u);
+                assert_eq!(stored, kernel(&scores, 0.7, false).apply(&right, &u));
+                for (i, c) in [(0, 0), (points - 1, columns - 1), (points / 2, columns / 2)] {
+                    let want: f64 = (0..points).map(|j| definition(&scores, 0.7, i, j) * right.get(j, c)).sum();
+                    assert!((stored.get(i, c) - want).abs() < 1e-13 * points as f64);
+                }
             }
         }
+    }
+
+    #[test]
+    fn rows_agree_with_the_definition() {
+        let scores = scores(70, 4);
+        let row = kernel(&scores, 1.3, false).row(33);
+        assert_eq!(row.len(), 70);
+        assert!((0..70).all(|j| (row[j] - definition(&scores, 1.3, 33, j)).abs() < 1e-14));
+    }
+
+    #[test]
+    fn leaving_out_what_does_not_matter_changes_nothing_that_does() {
+        let n = 6000;
+        let scores = clustered(n, 4);
+        let u = vec![1.0 / n as f64; n];
+        let right = Matrix::from_fn(n, 5, |i, j| if j == 0 { u[i] } else { u[i] * scores.get(i, j - 1) });
+        let whole = {
+            let mut kernel = kernel(&scores, 1.0, false);
+            kernel.skip(false);
+            kernel.apply(&right, &u)
+        };
+        let kernel = kernel(&scores, 1.0, false);
+        let part = kernel.apply(&right, &u);
+        let work = kernel.work();
+        assert!(work.computed < 0.35, "{work:?}");
+        assert!(work.left_out <= NEGLIGIBLE);
+        let missing: f64 = (0..n).map(|i| u[i] * (whole.get(i, 0) - part.get(i, 0)).abs()).sum();
+        assert!(missing <= work.left_out + 1e-16, "{missing} {work:?}");
+        let i = 4321;
+        let want: f64 = (0..n).map(|j| definition(&scores, 1.0, i, j) * right.get(j, 2)).sum();
+        assert!((part.get(i, 2) - want).abs() < 1e-14);
+    }
+
+    #[test]
+    fn single_precision_is_as_good_as_it_can_be() {
+        let n = 5000;
+        let scores = clustered(n, 3);
+        let u = vec![1.0 / n as f64; n];
+        let right = Matrix::from_fn(n, 3, |i, j| u[i] * (1.0 + (i * j) as f64 / n as f64));
+        let mut kernel = kernel(&scores, 40.0, false);
+        let double = kernel.apply(&right, &u);
+        kernel.set_single(true);
+        let single = kernel.apply(&right, &u);
+        for i in 0..n {
+            for c in 0..3 {
+                // Coordinates are rounded to 6e-8 of their size (at most 40), so distances are off by about 1e-5 in the exponent.
+                let error = (single.get(i, c) / double.get(i, c) - 1.0).abs();
+                assert!(error < 2e-5, "{error}");
+            }
+        }
+        kernel.set_single(false);
+        assert_eq!(kernel.apply(&right, &u), double);
+    }
+
+    #[test]
+    fn threads_do_not_change_bits() {
+        let scores = clustered(5000, 3);
+        let u = vec![1.0; 5000];
+        let sums = [1, 2, 3].map(|threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| kernel(&scores, 0.5, false).apply(&scores, &u))
+        });
+        assert!(sums[0] == sums[1] && sums[1] == sums[2]);
     }
 
     #[test]
@@ -235,9 +427,7 @@ mod tests {
         let scores = scores(40, 2);
         let u: Vec<f64> = (0..40).map(|i| 0.1 + i as f64).collect();
         for epsilon in [1e-9, 0.1, 1.0, 1e9] {
-            let mut kernel = Kernel::new(true);
-            kernel.set_points(&scores, epsilon);
-            for (i, entropy) in kernel.row_entropies(&u).into_iter().enumerate() {
+            for (i, entropy) in kernel(&scores, epsilon, true).row_entropies(&u).into_iter().enumerate() {
                 let mass: Vec<f64> = (0..40).map(|j| u[j] * definition(&scores, epsilon, i, j)).collect();
                 let total: f64 = mass.iter().sum();
                 let want: f64 = mass.iter().map(|m| m / total).filter(|&q| q > 0.0).map(|q: f64| -q * q.ln()).sum();

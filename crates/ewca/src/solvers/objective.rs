@@ -112,7 +112,7 @@ impl Objective<'_> {
         let u: Vec<f64> = self.span.weights.iter().zip(&point.potential).map(|(a, f)| a * f.exp()).collect();
         let mut carried = columns.clone();
         carried.scale_rows(&u);
-        let mut carried = self.kernel.apply(&carried);
+        let mut carried = self.kernel.apply(&carried, &u);
         carried.scale_rows(&u);
         carried
     }
@@ -193,8 +193,12 @@ mod tests {
             let span = Span::new(&samples).unwrap();
             let rank = span.rank();
             for epsilon in [0.02, 0.3, 5.0] {
-                let mut objective =
-                    Objective { span: &span, epsilon, kernel: Kernel::new(true), max_plan_passes: 1000 };
+                let mut objective = Objective {
+                    span: &span,
+                    epsilon,
+                    kernel: Kernel::new(&span.coordinates, true),
+                    max_plan_passes: 1000,
+                };
                 let mut at = |frame: Matrix| {
                     objective.evaluate(polar_factor(&frame).unwrap(), vec![0.0; n], &mut Balancer::default(), 1e-14)
                 };

@@ -46,8 +46,7 @@ pub fn self_transport(scores: &Matrix, weights: &[f64], epsilon: f64, tolerance:
         let (row, column) = (at % scores.rows(), at / scores.rows());
         return Err(Error::NotFinite { row, column, value: scores.get(row, column) });
     }
-    let mut kernel = Kernel::new(false);
-    kernel.set_points(scores, epsilon);
+    let kernel = Kernel::of(scores, epsilon);
     let nothing = Matrix::zeros(scores.rows(), 0);
     let start = vec![0.0; weights.len()];
     let balanced = Balancer::default().balance(&kernel, weights, start, &nothing, tolerance, 1000);
@@ -94,8 +93,7 @@ mod tests {
         let weights = vec![1.0 / n as f64; n];
         for exponent in -12..=12 {
             let epsilon = 10f64.powi(exponent);
-            let mut kernel = Kernel::new(true);
-            kernel.set_points(&scores, epsilon);
+            let kernel = Kernel::of(&scores, epsilon);
             let plan = Balancer::default().balance(&kernel, &weights, vec![0.0; n], &Matrix::zeros(n, 0), 1e-10, 1000);
             assert!(plan.marginal_error <= 1e-10);
             assert!(kernel.passes() <= 24, "{} passes at epsilon {epsilon}", kernel.passes());
@@ -107,8 +105,7 @@ mod tests {
         let n = 50;
         let scores = Matrix::from_row_major(n, 2, &testing::gaussian(n, 2, 4)).unwrap();
         let weights = vec![1.0 / n as f64; n];
-        let mut kernel = Kernel::new(true);
-        kernel.set_points(&scores, 0.1);
+        let kernel = Kernel::of(&scores, 0.1);
         for bad in [1e3, -1e3, f64::NAN, f64::INFINITY] {
             let start = (0..n).map(|i| if i % 2 == 0 { bad } else { 0.0 }).collect();
             let plan = Balancer::default().balance(&kernel, &weights, start, &scores, 1e-12, 1000);

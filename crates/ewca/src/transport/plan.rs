@@ -30,8 +30,7 @@ impl Plan {
         repeated: Option<f64>,
     ) -> Self {
         let u = weights.iter().zip(&scaled_potential).map(|(&a, f)| if a > 0.0 { a * f.exp() } else { 0.0 }).collect();
-        let mut kernel = Kernel::new(false);
-        kernel.set_points(&scores, epsilon);
+        let kernel = Kernel::of(&scores, epsilon);
         Self { scores, weights, scaled_potential, epsilon, repeated, u, kernel }
     }
 
@@ -82,7 +81,7 @@ impl Plan {
         assert_eq!(columns.rows(), self.len(), "the matrix' rows are not the number of samples");
         let mut carried = columns.clone();
         carried.scale_rows(&self.u);
-        let mut carried = self.kernel.apply(&carried);
+        let mut carried = self.kernel.apply(&carried, &self.u);
         carried.scale_rows(&self.u);
         carried
     }
@@ -170,7 +169,7 @@ pub(crate) fn row_perplexities(kernel: &Kernel, u: &[f64], weights: &[f64], repe
     let mut entropies = kernel.row_entropies(u);
     if let Some(count) = repeated {
         let logs = |j: usize| if u[j] > 0.0 { u[j] * (weights[j] * count).ln() } else { 0.0 };
-        let sums = kernel.apply(&Matrix::from_fn(u.len(), 2, |j, c| if c == 0 { u[j] } else { logs(j) }));
+        let sums = kernel.apply(&Matrix::from_fn(u.len(), 2, |j, c| if c == 0 { u[j] } else { logs(j) }), u);
         for (i, entropy) in entropies.iter_mut().enumerate() {
             *entropy += sums.get(i, 1) / sums.get(i, 0);
         }

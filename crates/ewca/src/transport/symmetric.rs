@@ -152,7 +152,7 @@ fn residual(kernel: &Kernel, weights: &[f64], f: &[f64], carried: Option<&Matrix
             rhs.column_mut(j + 1).iter_mut().zip(&u).zip(carried.column(j)).for_each(|((o, u), z)| *o = u * z);
         }
     }
-    let sums = kernel.apply(&rhs);
+    let sums = kernel.apply(&rhs, &u);
     let r = sums.column(0).iter().zip(f).map(|(s, f)| -(f + s.ln())).collect();
     let carried = carried.map(|_| {
         let mut out = Matrix::zeros(u.len(), columns);

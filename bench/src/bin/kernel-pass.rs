@@ -1,0 +1,39 @@
+//! One pass over the Gaussian kernel: `kernel-pass POINTS DIMENSIONS COLUMNS SINGLE REPEATS < scores.f64` prints JSON with seconds of
+//! each repeat, the row sums' checksum and the machine's peak. Scores come as little-endian f64, row by row.
+
+use std::io::Read;
+use std::time::Instant;
+
+use ewca::{Kernel, Matrix, Peak};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let words: Vec<usize> = std::env::args().skip(1).map(|word| word.parse()).collect::<Result<_, _>>()?;
+    let [points, dimensions, columns, single, repeats] = words[..] else {
+        return Err("usage: kernel-pass POINTS DIMENSIONS COLUMNS SINGLE(0/1) REPEATS < scores.f64".into());
+    };
+    let mut bytes = vec![0; points * dimensions * 8];
+    std::io::stdin().read_exact(&mut bytes)?;
+    let values: Vec<f64> = bytes.as_chunks::<8>().0.iter().map(|x| f64::from_le_bytes(*x)).collect();
+    let scores = Matrix::from_row_major(points, dimensions, &values)?;
+    let mut kernel = Kernel::of(&scores, 1.0);
+    kernel.skip(false);
+    kernel.set_single(single == 1);
+    // [u, u Z]: what a fit asks of a pass.
+    let u = vec![1.0 / points as f64; points];
+    let right =
+        Matrix::from_fn(points, columns, |i, c| u[i] * if c == 0 { 1.0 } else { scores.get(i, (c - 1) % dimensions) });
+    let mut seconds = Vec::new();
+    let mut sum = 0.0;
+    for _ in 0..repeats {
+        let clock = Instant::now();
+        let sums = kernel.apply(&right, &u);
+        seconds.push(clock.elapsed().as_secs_f64());
+        sum = sums.column(0).iter().sum();
+    }
+    let peak = Peak::measure(single == 1);
+    println!(
+        "{}",
+        serde_json::json!({ "seconds": seconds, "sum": sum, "multiply_adds": peak.multiply_adds, "exponentials": peak.exponentials })
+    );
+    Ok(())
+}

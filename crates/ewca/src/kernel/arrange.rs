@@ -1,0 +1,188 @@
+//! Which points stand together: blocks of points that are near each other, and pairs of blocks in rounds.
+
+use crate::matrix::Matrix;
+use std::ops::Range;
+
+use super::tile::PADDING;
+
+/// Up to this many points the blocks are of equal size, in the points' own order.
+pub(super) const UNSORTED: usize = 4096;
+/// Points of a block among many.
+const LEAF: usize = 256;
+/// A gap between neighbours is real when it is so many times the usual one.
+const REAL_GAP: f64 = 30.0;
+
+/// Blocks of points, each padded to a multiple of [`PADDING`].
+#[derive(Debug, Default, Clone)]
+pub(super) struct Arrangement {
+    /// The place of each point.
+    pub places: Vec<usize>,
+    /// The places of each block, padding included.
+    pub blocks: Vec<Range<usize>>,
+    /// Places in all.
+    pub stride: usize,
+}
+
+impl Arrangement {
+    /// Blocks by the rows of `points`: as they come while there are few, neighbours together otherwise.
+    pub fn new(points: &Matrix) -> Self {
+        let n = points.rows();
+        let mut order: Vec<usize> = (0..n).collect();
+        let mut sizes = Vec::new();
+        if n <= UNSORTED {
+            sizes.extend(block_sizes(n));
+        } else {
+            split(points, &mut order, &mut sizes);
+        }
+        let mut arrangement = Self { places: vec![0; n], blocks: Vec::with_capacity(sizes.len()), stride: 0 };
+        let mut rest = order.as_slice();
+        for size in sizes {
+            let (block, others) = rest.split_at(size);
+            for (at, &point) in block.iter().enumerate() {
+                arrangement.places[point] = arrangement.stride + at;
+            }
+            let end = arrangement.stride + size.next_multiple_of(PADDING);
+            arrangement.blocks.push(arrangement.stride..end);
+            arrangement.stride = end;
+            rest = others;
+        }
+        arrangement
+    }
+
+    /// The numbers `columns`, each of them at its point's place; zeros on the padding.
+    pub fn placed<'m, E: Copy + Default>(
+        &self,
+        columns: impl ExactSizeIterator<Item = &'m [f64]>,
+        convert: impl Fn(f64) -> E,
+    ) -> Vec<E> {
+        let mut placed = vec![E::default(); self.stride * columns.len()];
+        for (out, column) in placed.chunks_exact_mut(self.stride.max(1)).zip(columns) {
+            for (&place, &x) in self.places.iter().zip(column) {
+                out[place] = convert(x);
+            }
+        }
+        placed
+    }
+}
+
+/// The sizes of the blocks of a few points: about 16 of them, so that threads have something to share.
+fn block_sizes(points: usize) -> impl Iterator<Item = usize> {
+    let size = (points / 16).next_multiple_of(PADDING).clamp(2 * PADDING, LEAF);
+    (0..points).step_by(size).map(move |start| size.min(points - start))
+}
+
+/// Places that `points` take while there are few.
+pub(super) fn padded(points: usize) -> usize {
+    block_sizes(points).map(|size| size.next_multiple_of(PADDING)).sum()
+}
+
+/// Halves the points at the widest gap near the middle of their widest coordinate, until blocks are small.
+fn split(points: &Matrix, order: &mut [usize], sizes: &mut Vec<usize>) {
+    if order.len() <= LEAF {
+        sizes.push(order.len());
+        return;
+    }
+    let extent = |column: &[f64]| {
+        let (low, high) = order
+            .iter()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &i| (column[i].min(low), column[i].max(high)));
+        high - low
+    };
+    let extents: Vec<f64> = (0..points.columns()).map(|j| extent(points.column(j))).collect();
+    let widest = (0..extents.len()).max_by(|&i, &j| extents[i].total_cmp(&extents[j])).unwrap_or(0);
+    let column = points.column(widest);
+    order.sort_unstable_by(|&i, &j| column[i].total_cmp(&column[j]).then(i.cmp(&j)));
+    let (middle, near) = (order.len() / 2, order.len() / 4);
+    let gap = |at: usize| column[order[at]] - column[order[at - 1]];
+    // The first of the widest, counted from the middle.
+    let mut cut = middle;
+    for step in 1..near {
+        for at in [middle - step, middle + step] {
+            if gap(at) > gap(cut) {
+                cut = at;
+            }
+        }
+    }
+    // In a cloud without a real gap, blocks are full.
+    let usual = (column[order[middle + near - 1]] - column[order[middle - near]]) / (2 * near) as f64;
+    if gap(cut) <= REAL_GAP * usual {
+        cut = middle.next_multiple_of(PADDING);
+    }
+    let (left, right) = order.split_at_mut(cut);
+    split(points, left, sizes);
+    split(points, right, sizes);
+}
+
+/// Pairs of blocks in rounds: no block is twice in a round, so that a round's pairs can be worked on side by side, and sums are
+/// taken in the same order on any number of threads.
+pub(super) fn rounds(pairs: impl Iterator<Item = (usize, usize)>, blocks: usize) -> Vec<Vec<(usize, usize)>> {
+    let mut free = vec![0; blocks];
+    let mut rounds: Vec<Vec<(usize, usize)>> = Vec::new();
+    for (i, j) in pairs {
+        let round = free[i].max(free[j]);
+        if round == rounds.len() {
+            rounds.push(Vec::new());
+        }
+        rounds[round].push((i, j));
+        (free[i], free[j]) = (round + 1, round + 1);
+    }
+    rounds
+}
+
+/// All pairs of blocks, each with itself first, then as in a tournament where everybody meets everybody.
+pub(super) fn tournament(blocks: usize) -> impl Iterator<Item = (usize, usize)> {
+    let players = blocks.next_multiple_of(2);
+    let meetings = (0..players.saturating_sub(1)).flat_map(move |round| {
+        let turn = players - 1;
+        (0..players / 2).map(move |pair| match pair {
+            0 => (round, turn),
+            _ => ((round + pair) % turn, (round + turn - pair) % turn),
+        })
+    });
+    let ordered = move |(i, j): (usize, usize)| (i.min(j), i.max(j));
+    (0..blocks).map(|i| (i, i)).chain(meetings.map(ordered).filter(move |&(_, j)| j < blocks))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    #[test]
+    fn everybody_meets_everybody_once_and_nobody_twice_in_a_round() {
+        for blocks in [1, 2, 3, 8, 17] {
+            let mut pairs: Vec<_> = tournament(blocks).collect();
+            let rounds = rounds(pairs.iter().copied(), blocks);
+            assert!(rounds.len() <= blocks + 1);
+            for round in &rounds {
+                let mut seen: Vec<usize> =
+                    round.iter().flat_map(|&(i, j)| if i == j { vec![i] } else { vec![i, j] }).collect();
+                let count = seen.len();
+                seen.sort_unstable();
+                seen.dedup();
+                assert_eq!(seen.len(), count);
+            }
+            pairs.sort_unstable();
+            let all: Vec<_> = (0..blocks).flat_map(|i| (i..blocks).map(move |j| (i, j))).collect();
+            assert_eq!(pairs, all);
+        }
+    }
+
+    #[test]
+    fn every_point_has_a_place_of_its_own_in_small_blocks() {
+        for n in [1, 63, 600, 4096, 4097, 9000] {
+            let points = Matrix::from_row_major(n, 3, &testing::gaussian(n, 3, 1)).unwrap();
+            let arrangement = Arrangement::new(&points);
+            let mut places = arrangement.places.clone();
+            places.sort_unstable();
+            places.dedup();
+            assert_eq!(places.len(), n);
+            assert!(places.iter().all(|&place| place < arrangement.stride));
+            assert!(arrangement.blocks.iter().all(|b| b.len() % PADDING == 0 && b.len() <= LEAF));
+            assert!(arrangement.stride <= n + n / 3 + 64, "{n}: {}", arrangement.stride);
+            if n <= UNSORTED {
+                assert_eq!(arrangement.stride, padded(n));
+            }
+        }
+    }
+}
