@@ -23,6 +23,9 @@ pub struct Certificate {
     pub eigenvalues: Vec<f64>,
     /// The eigenvalue after them, where the data's span has one: the smaller the gap, the less the subspace is determined.
     pub next_eigenvalue: Option<f64>,
+    /// A bound of the plan's mass between samples too far apart to be looked at, in any pass of the fit: 0 where all pairs were.
+    #[serde(default)]
+    pub skipped_mass: f64,
     /// Whether an eigenvalue is not positive: epsilon is too large, and the subspace shrinks the data instead of showing them.
     pub collapsed: bool,
 }

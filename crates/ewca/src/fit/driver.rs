@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::certificate::duality_gap;
+use super::coarse::{Warm, coarse_start};
 use super::memory::{self, MemoryPlan};
 use super::model::{Perplexity, Timings};
 use super::params::{DEFAULT_PERPLEXITY, Params, Smoothing, Start};
@@ -96,7 +97,8 @@ pub(crate) fn fit<T: Scalar>(
             Some(state) => state,
             None => {
                 let frame = run.first_frame(samples)?;
-                run.begin(frame, None)?
+                let Warm { frame, potential } = run.coarse(frame)?;
+                run.begin(frame, potential, None)?
             }
         };
         let (_, model) = run.finished(samples, state)?;
@@ -182,29 +184,40 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The state before the first iteration, from a frame and possibly a potential and its epsilon.
-    pub fn begin(&mut self, frame: Matrix, warm: Option<(Vec<f64>, f64)>) -> Result<FitState> {
+    /// A better start than `frame`, where there are so many samples that it pays.
+    fn coarse(&self, frame: Matrix) -> Result<Warm> {
+        if !self.params.coarse_to_fine {
+            return Ok(Warm { frame, potential: None });
+        }
+        coarse_start(self.span, self.params, frame, |frame| self.first_epsilon(frame))
+    }
+
+    /// The perplexity that is wanted, where one is.
+    fn target(&self) -> Option<f64> {
+        match self.params.smoothing {
+            Smoothing::Epsilon(_) => None,
+            Smoothing::Perplexity(p) => Some(p),
+            Smoothing::Default => Some(DEFAULT_PERPLEXITY.min(1.0 + 0.3 * (self.span.count() - 1.0))),
+        }
+    }
+
+    /// The epsilon to begin with at `frame`, in units of the span.
+    fn first_epsilon(&self, frame: &Matrix) -> f64 {
+        match (self.params.smoothing, self.target()) {
+            (Smoothing::Epsilon(epsilon), _) => epsilon / self.square(),
+            (_, Some(p)) => first_guess(&self.span.coordinates.times(frame), self.span, p),
+            (_, None) => self.span.variances[0],
+        }
+    }
+
+    /// The state before the first iteration, from a frame and possibly a potential; with an epsilon, at just that one.
+    pub fn begin(&mut self, frame: Matrix, potential: Option<Vec<f64>>, epsilon: Option<f64>) -> Result<FitState> {
         self.begun = Instant::now();
-        let count = self.span.count();
-        let target = match (self.params.smoothing, &warm) {
-            (Smoothing::Epsilon(_), _) | (_, Some(_)) => None,
-            (Smoothing::Perplexity(p), None) => Some(p),
-            (Smoothing::Default, None) => Some(DEFAULT_PERPLEXITY.min(1.0 + 0.3 * (count - 1.0))),
-        };
-        let epsilon = match (self.params.smoothing, &warm) {
-            (_, Some((_, epsilon))) => epsilon / self.square(),
-            (Smoothing::Epsilon(epsilon), None) => epsilon / self.square(),
-            _ => {
-                let scores = self.span.coordinates.times(&frame);
-                target.map_or(self.span.variances[0], |p| first_guess(&scores, self.span, p))
-            }
-        };
+        let target = if epsilon.is_some() { None } else { self.target() };
+        let epsilon = epsilon.map_or_else(|| self.first_epsilon(&frame), |epsilon| epsilon / self.square());
         let mut objective = self.objective(epsilon);
         let mut balancer = Balancer::default();
-        let potential = match warm {
-            Some((potential, _)) => potential,
-            None => self.flat_potential(),
-        };
+        let potential = potential.unwrap_or_else(|| self.flat_potential());
         let point = objective.evaluate(frame, potential, &mut balancer, self.first_plan_goal());
         Ok(FitState {
             fingerprint: self.fingerprint,
@@ -237,7 +250,8 @@ impl<'a> Run<'a> {
 
     fn objective(&self, epsilon: f64) -> Objective<'a> {
         // Samples stand together by their principal components: where they are in the subspace is not much different.
-        let kernel = Kernel::new(&self.span.coordinates.leading_columns(self.params.components), self.store_kernel);
+        let mut kernel = Kernel::new(&self.span.coordinates.leading_columns(self.params.components), self.store_kernel);
+        kernel.skip(self.params.skip_far_pairs);
         Objective { span: self.span, epsilon, kernel, max_plan_passes: MAX_PLAN_PASSES }
     }
 
@@ -263,7 +277,10 @@ impl<'a> Run<'a> {
         self.attempts(&mut objective, &mut state, passes_before)?;
         let iterations = self.begun.elapsed();
         let mut model = self.model(samples, &mut objective, &mut state)?;
-        model.kernel_passes = passes_before + objective.kernel.passes();
+        let work = objective.kernel.work();
+        model.kernel_passes = passes_before + work.passes;
+        model.kernel_share = work.computed;
+        model.certificate.skipped_mass = work.left_out;
         let finish = self.begun.elapsed() - iterations;
         model.timings = Timings { reduction: self.reduction, iterations, finish };
         let best = state.best.take().map(|best| (best.point.frame, best.point.potential));
@@ -479,6 +496,7 @@ impl<'a> Run<'a> {
             duality_gap: duality_gap(objective, &point) * square,
             relative_gradient: point.relative_gradient,
             eigen_deficit: shortfall / if sum > 0.0 { sum } else { span.variances[0] },
+            skipped_mass: 0.0,
             collapsed: eigenvalues.iter().any(|&x| x <= 0.0),
             eigenvalues: eigenvalues.into_iter().map(|x| x * square).collect(),
             next_eigenvalue: next_eigenvalue.map(|x| x * square),
@@ -511,6 +529,7 @@ impl<'a> Run<'a> {
             iterations: best.iterations,
             attempt: best.attempt,
             kernel_passes: 0,
+            kernel_share: 1.0,
             history: std::mem::take(&mut state.history),
             timings: Timings::default(),
         })

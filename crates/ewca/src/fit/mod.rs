@@ -1,6 +1,7 @@
 //! From parameters and samples to a model: params -> checked -> the driver's loop -> model.
 
 mod certificate;
+mod coarse;
 pub(crate) mod driver;
 mod memory;
 mod model;

@@ -57,11 +57,18 @@ pub struct Model {
     pub attempt: usize,
     /// Passes over the kernel, over all attempts.
     pub kernel_passes: usize,
+    /// The part of all pairs of blocks of samples that the passes computed: the others cannot matter.
+    #[serde(default = "all_of_it")]
+    pub kernel_share: f64,
     /// Every iteration of every attempt.
     pub history: Vec<Iteration>,
     /// Where the time went. Not part of what is saved.
     #[serde(skip)]
     pub timings: Timings,
+}
+
+fn all_of_it() -> f64 {
+    1.0
 }
 
 /// The perplexity of the plan's rows.

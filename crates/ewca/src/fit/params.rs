@@ -33,6 +33,8 @@ impl Ewca {
             seed: 0,
             threads: None,
             memory_budget: None,
+            skip_far_pairs: true,
+            coarse_to_fine: true,
         }
     }
 }
@@ -70,6 +72,8 @@ pub struct Params {
     pub(crate) seed: u64,
     pub(crate) threads: Option<usize>,
     pub(crate) memory_budget: Option<usize>,
+    pub(crate) skip_far_pairs: bool,
+    pub(crate) coarse_to_fine: bool,
 }
 
 impl Params {
@@ -132,6 +136,20 @@ impl Params {
     /// allocates.
     pub fn memory_budget(mut self, bytes: usize) -> Self {
         self.memory_budget = Some(bytes);
+        self
+    }
+
+    /// Whether passes over many samples (more than 4096) leave out pairs that are too far apart to matter: by default they do. The
+    /// certificate's `skipped_mass` bounds what is lost, less than rounding usually takes.
+    pub fn skip_far_pairs(mut self, skip: bool) -> Self {
+        self.skip_far_pairs = skip;
+        self
+    }
+
+    /// Whether fits of many samples (8192 and more) begin with fits of fewer: by default they do. The end must meet the same
+    /// tolerance.
+    pub fn coarse_to_fine(mut self, coarse: bool) -> Self {
+        self.coarse_to_fine = coarse;
         self
     }
 

@@ -76,24 +76,18 @@ pub(super) fn padded(points: usize) -> usize {
     block_sizes(points).map(|size| size.next_multiple_of(PADDING)).sum()
 }
 
-/// Halves the points at the widest gap near the middle of their widest coordinate, until blocks are small.
+/// Halves the points at the widest gap near the middle of the line through the centres of two groups, until blocks are small.
 fn split(points: &Matrix, order: &mut [usize], sizes: &mut Vec<usize>) {
     if order.len() <= LEAF {
         sizes.push(order.len());
         return;
     }
-    let extent = |column: &[f64]| {
-        let (low, high) = order
-            .iter()
-            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &i| (column[i].min(low), column[i].max(high)));
-        high - low
-    };
-    let extents: Vec<f64> = (0..points.columns()).map(|j| extent(points.column(j))).collect();
-    let widest = (0..extents.len()).max_by(|&i, &j| extents[i].total_cmp(&extents[j])).unwrap_or(0);
-    let column = points.column(widest);
-    order.sort_unstable_by(|&i, &j| column[i].total_cmp(&column[j]).then(i.cmp(&j)));
-    let (middle, near) = (order.len() / 2, order.len() / 4);
-    let gap = |at: usize| column[order[at]] - column[order[at - 1]];
+    let along = two_groups(points, order);
+    let mut placed: Vec<(f64, usize)> = along.into_iter().zip(order.iter().copied()).collect();
+    placed.sort_unstable_by(|(x, i), (y, j)| x.total_cmp(y).then(i.cmp(j)));
+    order.iter_mut().zip(&placed).for_each(|(to, (_, i))| *to = *i);
+    let (middle, near) = (order.len() / 2, 3 * order.len() / 8);
+    let gap = |at: usize| placed[at].0 - placed[at - 1].0;
     // The first of the widest, counted from the middle.
     let mut cut = middle;
     for step in 1..near {
@@ -104,13 +98,46 @@ fn split(points: &Matrix, order: &mut [usize], sizes: &mut Vec<usize>) {
         }
     }
     // In a cloud without a real gap, blocks are full.
-    let usual = (column[order[middle + near - 1]] - column[order[middle - near]]) / (2 * near) as f64;
+    let usual = (placed[middle + near - 1].0 - placed[middle - near].0) / (2 * near) as f64;
     if gap(cut) <= REAL_GAP * usual {
         cut = middle.next_multiple_of(PADDING);
     }
     let (left, right) = order.split_at_mut(cut);
     split(points, left, sizes);
     split(points, right, sizes);
+}
+
+/// Where each point lies on the line through the centres of two groups (a few steps of 2-means from the widest coordinate).
+fn two_groups(points: &Matrix, order: &[usize]) -> Vec<f64> {
+    let extent = |column: &[f64]| {
+        let ends = |(low, high): (f64, f64), &i: &usize| (column[i].min(low), column[i].max(high));
+        let (low, high) = order.iter().fold((f64::INFINITY, f64::NEG_INFINITY), ends);
+        high - low
+    };
+    let extents: Vec<f64> = (0..points.columns()).map(|j| extent(points.column(j))).collect();
+    let widest = (0..extents.len()).max_by(|&i, &j| extents[i].total_cmp(&extents[j])).unwrap_or(0);
+    let mut along: Vec<f64> = order.iter().map(|&i| points.get(i, widest)).collect();
+    for _ in 0..4 {
+        let middle = along.iter().sum::<f64>() / along.len() as f64;
+        let count = along.iter().filter(|x| **x > middle).count();
+        if count == 0 || count == along.len() {
+            break;
+        }
+        // Along the difference of the centres; the mean of what lies there is a fair border between groups of like size.
+        let mut next = vec![0.0; along.len()];
+        for j in 0..points.columns() {
+            let column = points.column(j);
+            let (mut above, mut all) = (0.0, 0.0);
+            for (&i, &x) in order.iter().zip(&along) {
+                all += column[i];
+                above += if x > middle { column[i] } else { 0.0 };
+            }
+            let step = above / count as f64 - (all - above) / (along.len() - count) as f64;
+            next.iter_mut().zip(order).for_each(|(x, &i)| *x += step * column[i]);
+        }
+        along = next;
+    }
+    along
 }
 
 /// Pairs of blocks in rounds: no block is twice in a round, so that a round's pairs can be worked on side by side, and sums are

@@ -48,6 +48,8 @@ pub struct Kernel {
     single: Option<Vec<f32>>,
     /// The lower and upper ends of each block in each coordinate.
     boxes: Vec<(f64, f64)>,
+    /// How many points of each block are no padding.
+    counts: Vec<usize>,
     /// K itself, pair of blocks by pair of blocks, when it is stored.
     stored: Option<Vec<Vec<f64>>>,
     /// Whether pairs of blocks may be left out.
@@ -90,6 +92,9 @@ impl Kernel {
     /// Never, or (for many points) wherever it does not matter, leaves pairs of blocks out.
     pub fn skip(&mut self, skipping: bool) {
         self.skipping = skipping && self.arrangement.places.len() > UNSORTED;
+        if self.skipping && !self.scaled.is_empty() {
+            self.measure_blocks();
+        }
     }
 
     /// Bytes that a kernel between n points in k dimensions takes, with what a pass of k + 1 columns holds.
@@ -111,7 +116,9 @@ impl Kernel {
         if let Some(single) = &mut self.single {
             *single = self.scaled.iter().map(|&x| x as f32).collect();
         }
-        self.boxes = self.boxes();
+        if self.skipping {
+            self.measure_blocks();
+        }
         if let Some(mut stored) = self.stored.take() {
             let pairs: Vec<(usize, usize)> = tournament(self.arrangement.blocks.len()).collect();
             stored.resize_with(pairs.len(), Vec::new);
@@ -251,18 +258,22 @@ impl Kernel {
         }
         let masses = self.block_sums(u);
         let share = NEGLIGIBLE / (count * count) as f64;
-        let mut left_out = 0.0;
-        let pairs: Vec<(usize, usize)> = all
-            .filter(|&(i, j)| {
-                if i == j {
-                    return true;
-                }
-                let mass = masses[i] * masses[j] * (-self.gap(i, j)).exp();
-                let matters = mass > share;
-                left_out += if matters { 0.0 } else { 2.0 * mass };
-                matters
-            })
-            .collect();
+        let all: Vec<(usize, usize)> = all.collect();
+        let work = all.len() * 256 * self.dimensions;
+        // A bound of each pair's mass, and none where the pair matters.
+        let bounds = parallel::map(&parallel::blocks(all.len(), 64), work, |part| {
+            let bound = |&(i, j): &(usize, usize)| {
+                let most = masses[i] * masses[j];
+                let enough = (most / share).ln();
+                let mass = most * (-self.gap(i, j, enough)).exp();
+                (i != j && mass <= share).then_some(mass)
+            };
+            all[part].iter().map(bound).collect::<Vec<_>>()
+        });
+        let bounds: Vec<Option<f64>> = bounds.into_iter().flatten().collect();
+        let left_out = 2.0 * bounds.iter().flatten().sum::<f64>();
+        let pairs: Vec<(usize, usize)> =
+            all.into_iter().zip(&bounds).filter(|(_, bound)| bound.is_none()).map(|(pair, _)| pair).collect();
         self.computed.fetch_add(pairs.len(), Ordering::Relaxed);
         self.left_out.fetch_max(f64::to_bits(left_out), Ordering::Relaxed);
         pairs
@@ -273,28 +284,58 @@ impl Kernel {
         self.arrangement.blocks.iter().map(|block| placed[block.clone()].iter().sum()).collect()
     }
 
-    /// The squared distance of two blocks' boxes, divided by epsilon.
-    fn gap(&self, i: usize, j: usize) -> f64 {
+    /// At most the squared distance between points of two blocks, divided by epsilon: by their boxes, or by how far they are apart
+    /// on the line through the boxes' middles.
+    fn gap(&self, i: usize, j: usize, enough: f64) -> f64 {
         let boxes = |block: usize| &self.boxes[block * self.dimensions..(block + 1) * self.dimensions];
         let apart = |((low, high), (other_low, other_high)): (&(f64, f64), &(f64, f64))| {
             (other_low - high).max(low - other_high).max(0.0).powi(2)
         };
-        boxes(i).iter().zip(boxes(j)).map(apart).sum()
+        let by_boxes: f64 = boxes(i).iter().zip(boxes(j)).map(apart).sum();
+        let middle = |(low, high): &(f64, f64)| 0.5 * (low + high);
+        let line: Vec<f64> = boxes(i).iter().zip(boxes(j)).map(|(x, y)| middle(y) - middle(x)).collect();
+        let length = line.iter().map(|x| x * x).sum::<f64>();
+        if by_boxes >= enough || length <= enough {
+            return by_boxes;
+        }
+        let stride = self.arrangement.stride;
+        let ends = |block: usize| {
+            let start = self.arrangement.blocks[block].start;
+            let mut along = vec![0.0; self.counts[block]];
+            for (l, step) in line.iter().enumerate() {
+                let coordinate = &self.scaled[l * stride + start..][..along.len()];
+                along.iter_mut().zip(coordinate).for_each(|(sum, x)| *sum += step * x);
+            }
+            along.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &x| (x.min(low), x.max(high)))
+        };
+        let apart = (ends(j).0 - ends(i).1).max(0.0);
+        // A little less, for the rounding of what was just computed.
+        (apart * apart / length * (1.0 - 1e-9)).max(by_boxes)
     }
 
-    fn boxes(&self) -> Vec<(f64, f64)> {
+    fn measure_blocks(&mut self) {
         let Arrangement { blocks, places, stride } = &self.arrangement;
         let mut boxes = vec![(f64::INFINITY, f64::NEG_INFINITY); blocks.len() * self.dimensions];
+        let mut counts = vec![0; blocks.len()];
         let starts: Vec<usize> = blocks.iter().map(|block| block.start).collect();
         for &place in places {
             let block = starts.partition_point(|&start| start <= place) - 1;
+            counts[block] += 1;
             for l in 0..self.dimensions {
                 let (x, ends) = (self.scaled[l * stride + place], &mut boxes[block * self.dimensions + l]);
                 *ends = (ends.0.min(x), ends.1.max(x));
             }
         }
-        boxes
+        (self.boxes, self.counts) = (boxes, counts);
     }
+}
+
+/// The rows of `points` in an order in which neighbours stand together.
+pub(crate) fn neighbours_together(points: &Matrix) -> Vec<usize> {
+    let places = Arrangement::new(points).places;
+    let mut order: Vec<usize> = (0..places.len()).collect();
+    order.sort_unstable_by_key(|&i| places[i]);
+    order
 }
 
 /// The number of each pair (i <= j) in the tournament, at i * blocks + j.

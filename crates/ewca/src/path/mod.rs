@@ -34,7 +34,7 @@ pub(crate) fn fit_path<T: Scalar>(
         let mut potential = run.flat_potential();
         let mut models = Vec::with_capacity(order.len());
         for &at in &order {
-            let state = run.begin(frame, Some((potential, epsilons[at])))?;
+            let state = run.begin(frame, Some(potential), Some(epsilons[at]))?;
             let (warm, model) = run.finished(samples, state)?;
             (frame, potential) = warm;
             let interrupted = model.termination == Termination::Interrupted;
