@@ -1,14 +1,17 @@
 //! Development commands: `cargo xtask test` runs everything that must hold before a change lands.
 #![forbid(unsafe_code)]
 
+mod page;
+
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 const USAGE: &str = "usage: cargo xtask COMMAND
 
-  test     formatting, lints, all tests, documentation, licences, and the README's demo
-  bench    the side-by-side benchmark: writes bench/RESULTS.md (takes minutes)";
+  test         formatting, lints, all tests, documentation, licences, the README's demo, and the report in a browser
+  bench        the side-by-side benchmark: writes bench/RESULTS.md (takes minutes)
+  report-page  builds the report's page from its TypeScript: writes crates/ewca-report/page/dist";
 
 /// A step of `test`: what it is called, and the command.
 type Step = (&'static str, &'static [&'static str]);
@@ -27,6 +30,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["test"] => test(),
+        ["report-page"] => page::build(),
         ["bench"] => run(&["python3", "bench/compare.py"]),
         _ => Err(USAGE.to_string()),
     };
@@ -68,6 +72,7 @@ fn test() -> Result<(), String> {
         run(words)?;
         eprintln!("== {name}: {:.0} s", clock.elapsed().as_secs_f64());
     }
+    page::test()?;
     eprintln!("== all passed");
     Ok(())
 }

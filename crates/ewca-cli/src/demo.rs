@@ -33,7 +33,7 @@ const SHOWN_PARTNERS: usize = 3;
 /// The path of the report: so many epsilons, from and to these multiples of the fit's. The last few have collapsed.
 const PATH_STEPS: usize = 20;
 const PATH_FROM: f64 = 0.05;
-const PATH_TO: f64 = 7.5;
+const PATH_TO: f64 = 14.0;
 const REPORT: &str = "report.html";
 /// Spreads to compare the fit with.
 const OTHER_PERPLEXITIES: [f64; 3] = [3.0, 10.0, 20.0];

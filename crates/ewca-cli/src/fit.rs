@@ -81,7 +81,8 @@ pub fn run(job: &FitJob, console: Console) -> Result<Outcome, Failure> {
     let mut written = job.exports.write(&job.table.input, &data, model, job.limits.max_memory)?;
     if let Some(wish) = &job.report {
         let pca = pca(&samples, &within_budget).map_err(refused)?;
-        let source = ReportSource { name: &input, label: job.table.read.label.as_deref(), data: &data, samples: &samples };
+        let source =
+            ReportSource { name: &input, label: job.table.read.label.as_deref(), data: &data, samples: &samples };
         written.push(source.write(wish, model, &pca, &[])?);
     }
 

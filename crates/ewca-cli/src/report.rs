@@ -108,7 +108,10 @@ impl ReportSource<'_> {
         let unfit = |error: ewca_report::Error| Failure::Unfit { file: self.name.into(), problem: error.to_string() };
         let page = Report::new(&subject).map_err(unfit)?.to_html();
         write_atomically(&wish.file, |out| out.write_all(page.as_bytes()))?;
-        Ok(Written { file: wish.file.clone(), what: format!("the report, {}; open it in a browser", bytes(page.len())) })
+        Ok(Written {
+            file: wish.file.clone(),
+            what: format!("the report, {}; open it in a browser", bytes(page.len())),
+        })
     }
 }
 

@@ -79,7 +79,10 @@ mod tests {
     fn neighbours_of_another_class_are_counted() {
         let labels = ["b", "b", "a", "a", "b"].map(String::from);
         let numbered = Numbered::new(&labels);
-        assert_eq!((numbered.names.as_slice(), numbered.classes.as_slice()), (&["a".into(), "b".into()][..], &[1, 1, 0, 0, 1][..]));
+        assert_eq!(
+            (numbered.names.as_slice(), numbered.classes.as_slice()),
+            (&["a".into(), "b".into()][..], &[1, 1, 0, 0, 1][..])
+        );
         let line = Matrix::from_row_major(5, 1, &[0.0, 1.0, 10.0, 11.0, 10.4]).unwrap();
         // 10.4's neighbour is 10 (a), 10's and 11's is 10.4 (b).
         let confusion = numbered.confusion(&line);

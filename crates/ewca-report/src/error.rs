@@ -15,7 +15,9 @@ pub enum Error {
         expected: usize,
     },
     /// t-SNE was asked for, of more samples than it is made for.
-    #[error("t-SNE takes time and memory by the square of the samples, and {samples} are more than {most}; leave it out")]
+    #[error(
+        "t-SNE takes time and memory by the square of the samples, and {samples} are more than {most}; leave it out"
+    )]
     TooManyForTsne {
         /// The samples.
         samples: usize,

@@ -146,10 +146,9 @@ impl Report {
             converged: model.converged(),
             columns: columns(&model.scores, &shown, signs, slid),
         };
-        let path = aligned.nearest.map(|current| Path {
-            steps: steps.iter().zip(&aligned.steps).map(step).collect(),
-            current,
-        });
+        let path = aligned
+            .nearest
+            .map(|current| Path { steps: steps.iter().zip(&aligned.steps).map(step).collect(), current });
 
         let ranked = ranked_features(model);
         let coloured = coloured_features(shown.len(), ranked.len());

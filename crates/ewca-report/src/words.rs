@@ -73,7 +73,11 @@ pub fn facts(model: &Model) -> Vec<Fact> {
             format!("{} of {} possible", model.n_components(), model.rank),
             "the rank of the data is the most there can be",
         ),
-        fact("Epsilon", number(model.epsilon), "how far mass spreads, in squared units of the data; towards 0 it is PCA"),
+        fact(
+            "Epsilon",
+            number(model.epsilon),
+            "how far mass spreads, in squared units of the data; towards 0 it is PCA",
+        ),
         fact(
             "Perplexity",
             format!("{} ({} to {})", number(spread.mean), number(spread.min), number(spread.max)),
@@ -91,7 +95,11 @@ pub fn facts(model: &Model) -> Vec<Fact> {
             accuracy(certificate.duality_gap),
             "the most that the plan can cost beyond the optimum, in units of the loss",
         ),
-        fact("Loss", number(model.loss), "what the fit minimises: the entropic cost of moving samples to their projections"),
+        fact(
+            "Loss",
+            number(model.loss),
+            "what the fit minimises: the entropic cost of moving samples to their projections",
+        ),
         fact(
             "Solver",
             format!("{}, {} iterations, {} kernel passes", model.solver.name(), model.iterations, model.kernel_passes),

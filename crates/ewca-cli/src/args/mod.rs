@@ -16,8 +16,8 @@ use ewca_lab::Protocol;
 use ewca_lab::experiments::Experiment;
 
 pub use job::{
-    CheckpointJob, DemoJob, EvidenceJob, FitJob, Job, Limits, NeighboursJob, PathJob, ReportJob, ReportWish, ReproduceJob,
-    Request, SelectJob, Steps, TableJob, TransformJob, Wanted,
+    CheckpointJob, DemoJob, EvidenceJob, FitJob, Job, Limits, NeighboursJob, PathJob, ReportJob, ReportWish,
+    ReproduceJob, Request, SelectJob, Steps, TableJob, TransformJob, Wanted,
 };
 use method::{LimitArgs, MethodArgs, SpreadArgs};
 use table::{PreprocessingArgs, TableArgs};

@@ -5,7 +5,9 @@ import { byId, el } from './dom';
 import { savePng } from './figures';
 import { type Chart, lineChart } from './lines';
 import type { Report } from './report';
-import { fileStem, number, percent } from './text';
+import { fileStem, tick } from './text';
+
+const percentTick = (part: number): string => `${tick(100 * part)}%`;
 
 function card(host: HTMLElement, chart: Chart, name: string): uPlot {
   const stage = el('div', { class: 'line' });
@@ -38,10 +40,10 @@ export function pathCharts(report: Report, current: () => number | null, chosen:
   const plots = [
     card(host, { ...common, title: 'Loss', y: steps.map((step) => step.loss) }, `${stem}-path-loss`),
     card(host, { ...common, title: 'Perplexity', y: steps.map((step) => step.perplexity) }, `${stem}-path-perplexity`),
-    card(host, { ...common, title: 'Explained variance', y: steps.map((step) => step.explained), show: percent }, `${stem}-path-explained`),
+    card(host, { ...common, title: 'Explained variance', y: steps.map((step) => step.explained), show: percentTick }, `${stem}-path-explained`),
   ];
   if (steps.some((step) => step.error !== null)) {
-    plots.push(card(host, { ...common, title: 'Error of the nearest neighbour', y: steps.map((step) => step.error), show: percent }, `${stem}-path-error`));
+    plots.push(card(host, { ...common, title: '1-NN error', y: steps.map((step) => step.error), show: percentTick }, `${stem}-path-error`));
   }
   return plots;
 }
@@ -56,7 +58,7 @@ export function convergence(report: Report): uPlot[] {
   const common = { x: passes, xLabel: 'kernel passes' };
   return [
     card(host, { ...common, title: 'Loss', y: loss }, `${stem}-loss`),
-    card(host, { ...common, title: 'Relative gradient', y: gradient, logY: true, show: number }, `${stem}-gradient`),
-    card(host, { ...common, title: 'Marginal error of the plan', y: marginal, logY: true, show: number }, `${stem}-marginal`),
+    card(host, { ...common, title: 'Relative gradient', y: gradient, logY: true }, `${stem}-gradient`),
+    card(host, { ...common, title: 'Marginal error of the plan', y: marginal, logY: true }, `${stem}-marginal`),
   ];
 }

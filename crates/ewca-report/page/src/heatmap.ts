@@ -83,7 +83,7 @@ export class HeatMapView {
   }
 
   private side(): number {
-    return Math.max(160, Math.min(this.host.clientWidth, 560));
+    return Math.max(160, Math.min(this.host.clientWidth, 640));
   }
 
   private draw(): void {

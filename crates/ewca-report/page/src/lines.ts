@@ -2,7 +2,7 @@
 
 import uPlot from 'uplot';
 import { FONT, styleColour } from './dom';
-import { number } from './text';
+import { tick } from './text';
 
 export interface Chart {
   title: string;
@@ -24,7 +24,7 @@ export interface Chart {
 const HEIGHT = 190;
 
 export function lineChart(host: HTMLElement, chart: Chart): uPlot {
-  const show = chart.show ?? number;
+  const show = chart.show ?? tick;
   const positive = (value: number | null): number | null => (value !== null && value > 0 ? value : null);
   const y = chart.logY ? chart.y.map(positive) : chart.y;
   const [low, high] = [Math.min(...chart.x), Math.max(...chart.x)];
@@ -37,6 +37,9 @@ export function lineChart(host: HTMLElement, chart: Chart): uPlot {
     grid: { stroke: (): string => styleColour('grid'), width: 1 },
     ticks: { stroke: (): string => styleColour('grid'), width: 1, size: 4 },
   };
+  // Of a logarithmic scale's many lines, those at powers of ten.
+  const decades = { filter: (_: uPlot, splits: number[]) => splits.map((split) => (isPower(split) ? split : null)) };
+  const log = { ...axis, grid: { ...axis.grid, ...decades }, ticks: { ...axis.ticks, ...decades } };
   const plot = new uPlot({
     width: Math.max(160, host.clientWidth),
     height: HEIGHT,
@@ -48,8 +51,8 @@ export function lineChart(host: HTMLElement, chart: Chart): uPlot {
       y: chart.logY ? { distr: 3 } : { range: (_, min, max) => spread(min, max) },
     },
     axes: [
-      { ...axis, size: 32, label: chart.xLabel, labelSize: 18, labelFont: FONT, ...(chart.logX ? { values: (_: uPlot, splits: number[]) => logTicks(splits, range) } : {}) },
-      { ...axis, size: 58, values: (_, splits) => splits.map((split) => (split === null ? null : chart.logY ? powerTick(split) : show(split))) as string[] },
+      { ...(chart.logX ? log : axis), size: 32, label: chart.xLabel, labelSize: 18, labelFont: FONT, ...(chart.logX ? { values: (_: uPlot, splits: number[]) => logTicks(splits, range) } : {}) },
+      { ...(chart.logY ? log : axis), size: 52, values: (_, splits) => splits.map((split) => (split === null ? null : chart.logY ? powerTick(split) : show(split))) as string[] },
     ],
     series: [{}, { stroke: () => styleColour('accent'), width: 2, points: { show: chart.x.length <= 60, size: 6, fill: () => styleColour('accent') } }],
     hooks: {
@@ -89,13 +92,17 @@ function logTicks(splits: number[], [low, high]: [number, number]): (string | nu
     const power = Math.floor(Math.log10(split) + 1e-9);
     const digit = Math.round(split / 10 ** power);
     const wanted = decades > 4 ? [1] : decades > 1.2 ? [1, 3] : [1, 2, 3, 5, 7];
-    return wanted.includes(digit) ? number(split).replace(/\.0+$/, '') : null;
+    return wanted.includes(digit) ? tick(split) : null;
   });
 }
 
-function powerTick(split: number): string | null {
+function isPower(split: number): boolean {
   const power = Math.log10(split);
-  return Math.abs(power - Math.round(power)) < 1e-9 ? `1e${Math.round(power)}` : null;
+  return Math.abs(power - Math.round(power)) < 1e-9;
+}
+
+function powerTick(split: number): string | null {
+  return isPower(split) ? `1e${Math.round(Math.log10(split))}` : null;
 }
 
 function shade(u: uPlot, from: number | null): void {

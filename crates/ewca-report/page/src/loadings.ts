@@ -1,5 +1,5 @@
 import { byId, el, saveText } from './dom';
-import { signedBars } from './drawings';
+import { drawingWidth, signedBars } from './drawings';
 import { saveSvg } from './figures';
 import { type Report, floats } from './report';
 import { count, counted, csv, fileStem, number } from './text';
@@ -30,7 +30,7 @@ export function loadings(report: Report): void {
     const at = Number(component.value);
     const { positive, negative } = extremes(columns[at]!, BARS);
     const bars = [...positive, ...negative.reverse()].map((feature) => ({ name: features[feature]!, value: columns[at]![feature]! }));
-    drawing = signedBars(bars, `Largest loadings of ${names[at]}`);
+    drawing = signedBars(bars, `Largest loadings of ${names[at]}`, drawingWidth(byId('bars')));
     byId('bars').replaceChildren(drawing);
   };
   component.addEventListener('change', drawBars);

@@ -35,6 +35,9 @@ export class Scatter {
   /** The last frames' times in milliseconds, for whoever measures. */
   readonly frames: number[] = [];
 
+  /** Whether a transition is under way. */
+  moving = false;
+
   private x: Float64Array = new Float64Array();
   private y: Float64Array = new Float64Array();
   private window: Window = { x0: -1, x1: 1, y0: -1, y1: 1 };
@@ -46,6 +49,8 @@ export class Scatter {
   private lasso: Point[] = [];
   private axes: [string, string] = ['', ''];
   private animation = 0;
+  /** Where a transition leads. */
+  private goal: [Float64Array, Float64Array] = [this.x, this.y];
   private waiting = false;
   private readonly layer = document.createElement('canvas');
 
@@ -66,7 +71,7 @@ export class Scatter {
       padding: [10, 12, 0, 0],
       legend: { show: false },
       cursor: { show: false },
-      scales: { x: { time: false, auto: false, range: [-1, 1] }, y: { auto: false, range: [-1, 1] } },
+      scales: { x: { time: false, range: () => [this.window.x0, this.window.x1] }, y: { range: () => [this.window.y0, this.window.y1] } },
       axes: [axis(0), axis(1)],
       series: [{}, { paths: () => null, points: { show: false } }],
       hooks: { draw: [() => this.paint()] },
@@ -78,6 +83,7 @@ export class Scatter {
   /** Places the points; the picture moves there from where they are. */
   place(x: Float64Array, y: Float64Array, axes: [string, string], animated: boolean): void {
     cancelAnimationFrame(this.animation);
+    this.moving = false;
     this.axes = axes;
     const target = around(x, y);
     const zoomedIn = this.window.x0 !== this.home.x0 || this.window.x1 !== this.home.x1;
@@ -92,11 +98,14 @@ export class Scatter {
     const toWindow = zoomedIn ? this.window : target;
     this.home = target;
     const start = performance.now();
+    this.moving = true;
+    this.goal = [x, y];
     const step = (now: number): void => {
       const part = Math.min(1, Math.max(0, (now - start) / TRANSITION));
       const at = eased(part);
       if (part === 1) {
         [this.x, this.y] = [x, y];
+        this.moving = false;
       } else {
         const [midX, midY] = [new Float64Array(x.length), new Float64Array(x.length)];
         for (let i = 0; i < x.length; i++) {
@@ -160,7 +169,10 @@ export class Scatter {
   }
 
   private show(window: Window): void {
+    // Whoever takes the picture in hand during a transition gets its end at once.
     cancelAnimationFrame(this.animation);
+    if (this.moving) [this.x, this.y] = this.goal;
+    this.moving = false;
     this.window = window;
     if (this.waiting) return;
     this.waiting = true;

@@ -17,6 +17,13 @@ export function percent(part: number): string {
   return `${value.toFixed(digits)}%`;
 }
 
+/** A number beside an axis: no more digits than it needs. */
+export function tick(value: number): string {
+  const size = Math.abs(value);
+  if (size !== 0 && (size < 1e-3 || size >= 1e6)) return value.toExponential(1).replace('e+', 'e').replace('.0e', 'e');
+  return String(Number(value.toPrecision(4)));
+}
+
 /** `12,345`. */
 export function count(value: number): string {
   return value.toLocaleString('en-US');
