@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use ewca::{Control, Ewca, Model, Progress, Samples};
+use ewca::{Control, Ewca, Matrix, Model, Progress, Samples};
 use ewca_report::{Column, Error, Report, Subject, page_bytes};
 
 /// Numbers between -1 and 1 that are the same in every run.
@@ -247,12 +247,18 @@ fn what_does_not_belong_together_is_refused() {
     assert!(error.to_string().contains("give the table that the model was fitted on"), "{error}");
 }
 
-/// 10 000 samples and 20 epsilons. The fits are not brought to an end, since only their size matters.
+/// 10 000 samples and 20 epsilons. The fits are a small one, repeated: only their size matters.
 #[test]
 fn ten_thousand_samples_and_twenty_epsilons_stay_below_five_megabytes() {
     let clouds = Clouds::new(10_000, 64);
     let samples = clouds.samples();
-    let model = Ewca::params(12).epsilon(1.5).max_iterations(1).fit(&samples).unwrap();
+    let few = Clouds::new(200, 64);
+    let mut model = Ewca::params(12).epsilon(1.5).fit(&few.samples()).unwrap();
+    let (scores, potential) = (model.scores.clone(), model.potential.clone());
+    let mut noise = noise(5);
+    model.scores = Matrix::from_fn(10_000, 12, |i, c| scores.get(i % 200, c) + 0.3 * noise());
+    model.potential = (0..10_000).map(|i| potential[i % 200]).collect();
+    model.weights = vec![1e-4; 10_000];
     let path = (0..20).map(|step| {
         let mut fit = model.clone();
         fit.epsilon *= 1.3f64.powi(step);
