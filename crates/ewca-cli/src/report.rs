@@ -11,6 +11,7 @@ use crate::exports::Written;
 use crate::failure::Failure;
 use crate::fit::{pca, start_threads};
 use crate::input::Dataset;
+use crate::memory::{self, Reporting};
 use crate::outcome::Outcome;
 use crate::output::rehearse;
 use crate::path::{AUTOMATIC, automatic};
@@ -25,6 +26,9 @@ pub fn run(job: &ReportJob, console: Console) -> Result<Outcome, Failure> {
     start_threads(job.limits.threads)?;
     let file = model_at(&job.model)?;
     let name = job.table.input.name();
+    let report = Reporting { components: file.model.n_components(), steps: if job.path { AUTOMATIC } else { 0 } };
+    let plan = memory::Plan { params: &file.params, limits: job.limits, file: &name, report: Some(report) };
+    let reading = plan.before_reading(&job.table, &file.preprocessing.steps)?;
     let mut data = Dataset::to_apply(job.table.read(console)?, &file.preprocessing, &name)?;
     if data.table.checksum() != file.training_checksum {
         let problem = format!(
@@ -34,20 +38,21 @@ pub fn run(job: &ReportJob, console: Console) -> Result<Outcome, Failure> {
         );
         return Err(Failure::Unfit { file: name, problem });
     }
+    let params = plan.for_table(&data, reading)?.params;
     // The model knows its samples; the table may know classes that the fit was not told.
     data.ids.clone_from(&file.ids);
-    data.table.labels = data.table.labels.take().or(file.labels);
+    data.table.labels = data.table.labels.take().or_else(|| file.labels.clone());
     let _folder = ResultsFolder::make_for(job.report.file.parent().unwrap_or(&job.report.file))?;
     job.report.rehearse(data.rows())?;
 
     let refused = |source| Failure::Fit { file: name.clone(), source };
     let samples = data.samples().map_err(refused)?;
-    let pca = pca(&samples, &file.params).map_err(refused)?;
+    let pca = pca(&samples, &params).map_err(refused)?;
     let mut watcher = Watcher::new(Work::Steps(AUTOMATIC), console);
     let path = match job.path {
         true => {
             watcher.start();
-            automatic(&samples, &file.params, &mut watcher).map_err(refused)?
+            automatic(&samples, &params, &mut watcher).map_err(refused)?
         }
         false => Vec::new(),
     };

@@ -6,6 +6,8 @@ use ewca_lab::{nearest_others, silhouettes};
 use crate::report::{Classes, Confusion, Silhouette};
 use crate::sample::shown_samples;
 
+/// The most classes that are compared: a matrix of more is no picture.
+pub const MOST_COMPARED: usize = 60;
 /// The most samples whose nearest neighbours and silhouettes are looked for, each among all.
 const MOST_ASKED: usize = 2000;
 
@@ -31,8 +33,15 @@ impl Numbered {
         Self { classes, names, asked }
     }
 
+    /// The part of the samples whose nearest other one is of another class.
+    pub fn error(&self, scores: &Matrix) -> f64 {
+        let nearest = nearest_others(scores, &self.asked);
+        let wrong = self.asked.iter().zip(nearest).filter(|&(&i, j)| self.classes[i] != self.classes[j]).count();
+        wrong as f64 / self.asked.len() as f64
+    }
+
     /// The class of the nearest other sample.
-    pub fn confusion(&self, scores: &Matrix) -> Confusion {
+    fn confusion(&self, scores: &Matrix) -> Confusion {
         let mut counts = vec![vec![0; self.names.len()]; self.names.len()];
         for (&i, j) in self.asked.iter().zip(nearest_others(scores, &self.asked)) {
             counts[self.classes[i]][self.classes[j]] += 1;
@@ -88,6 +97,7 @@ mod tests {
         let confusion = numbered.confusion(&line);
         assert_eq!(confusion.counts, [[0, 2], [1, 2]]);
         assert!((confusion.error - 0.6).abs() < 1e-15);
+        assert!((numbered.error(&line) - 0.6).abs() < 1e-15);
         let classes = numbered.compared(&line, &line);
         assert_eq!(classes.silhouettes[1].samples, 3);
         assert_eq!(classes.silhouettes[0].ewca, classes.silhouettes[0].pca);

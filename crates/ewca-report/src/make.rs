@@ -5,7 +5,7 @@ use ewca_lab::tsne;
 use rayon::prelude::*;
 
 use crate::arrays::{Column, floats, shorts};
-use crate::classes::Numbered;
+use crate::classes::{MOST_COMPARED, Numbered};
 use crate::error::{Error, Result};
 use crate::plan::pictures;
 use crate::report::{Component, Convergence, Data, Feature, Labels, Loadings, Path, Report, Step, View};
@@ -141,7 +141,7 @@ impl Report {
             perplexity: model.perplexity.mean,
             loss: model.loss,
             explained: model.explained_variance_ratio.iter().sum(),
-            error: classes.as_ref().map(|classes| classes.confusion(&model.scores).error),
+            error: classes.as_ref().map(|classes| classes.error(&model.scores)),
             collapsed: model.certificate.collapsed,
             converged: model.converged(),
             columns: columns(&model.scores, &shown, signs, slid),
@@ -167,7 +167,11 @@ impl Report {
         if heat_maps.iter().any(|map| !map.single) {
             notes.push("The plan is shown by block means.".into());
         }
-        let compared = classes.as_ref().map(|classes| classes.compared(&model.scores, &pca.scores));
+        if let Some(classes) = classes.as_ref().filter(|classes| classes.names.len() > MOST_COMPARED) {
+            notes.push(format!("{} classes are too many to compare one by one.", classes.names.len()));
+        }
+        let comparable = classes.as_ref().filter(|classes| classes.names.len() <= MOST_COMPARED);
+        let compared = comparable.map(|classes| classes.compared(&model.scores, &pca.scores));
         if let Some(compared) = compared.as_ref().filter(|compared| compared.asked < n) {
             notes.push(format!(
                 "Nearest neighbours and silhouettes are those of {} samples, each among all {n}.",

@@ -247,6 +247,18 @@ fn what_does_not_belong_together_is_refused() {
     assert!(error.to_string().contains("give the table that the model was fitted on"), "{error}");
 }
 
+#[test]
+fn as_many_classes_as_samples_are_not_compared() {
+    let clouds = Clouds::new(90, 7);
+    let samples = clouds.samples();
+    let fits = Fits::new(&samples, 2, &[]);
+    let alone = Subject { labels: Some(&clouds.ids), ..subject(&clouds, &samples, &fits) };
+    let report = Report::new(&alone).unwrap();
+    assert!(report.classes.is_none() && report.path.is_none());
+    assert!(report.notes.join(" ").contains("90 classes are too many"), "{:?}", report.notes);
+    assert_eq!(report.heat_maps[0].squares.len(), 90);
+}
+
 /// 10 000 samples and 20 epsilons. The fits are a small one, repeated: only their size matters.
 #[test]
 fn ten_thousand_samples_and_twenty_epsilons_stay_below_five_megabytes() {

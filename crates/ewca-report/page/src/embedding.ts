@@ -4,7 +4,7 @@ import { classColour, classShape, continuous, css, rgb } from './colours';
 import { announce, byId, el, isDark, saveText, svg } from './dom';
 import { type LegendEntry, savePng } from './figures';
 import { type Report, Samples, type Column, numbers } from './report';
-import { type Style, Scatter } from './scatter';
+import { SHAPES_UP_TO, type Style, Scatter } from './scatter';
 import { segments } from './segments';
 import { counted, csv, fileStem, number, percent } from './text';
 
@@ -114,7 +114,7 @@ export function embedding(report: Report, samples: Samples): Embedding {
     } else if (colour.value === 'label' && samples.classes) {
       const colours = samples.classNames.map((_, at) => rgb(classColour(at, dark)));
       for (let i = 0; i < n; i++) style.colours.set(colours[samples.classes[i]!]!, 3 * i);
-      if (n <= OFFERED) style.shapes = Array.from(samples.classes, classShape);
+      if (n <= SHAPES_UP_TO) style.shapes = Array.from(samples.classes, classShape);
       if (highlighted.size) style.dimmed = Uint8Array.from(samples.classes, (at) => (highlighted.has(at) ? 0 : 1));
     } else {
       const plain = rgb(classColour(0, dark));
@@ -155,7 +155,7 @@ export function embedding(report: Report, samples: Samples): Embedding {
     const counts = classCounts(Array(samples.count).keys());
     const entries = samples.classNames.map((name, at) => {
       const button = el('button', { type: 'button', 'aria-pressed': highlighted.has(at), title: `Show ${name} alone` },
-        swatch(at, dark), el('span', { class: 'grow' }, name), el('span', { class: 'quiet' }, String(counts[at])));
+        swatch(at, dark, samples.count <= SHAPES_UP_TO), el('span', { class: 'grow' }, name), el('span', { class: 'quiet' }, String(counts[at])));
       button.addEventListener('click', () => {
         if (!highlighted.delete(at)) highlighted.add(at);
         button.setAttribute('aria-pressed', String(highlighted.has(at)));
@@ -345,8 +345,8 @@ export function embedding(report: Report, samples: Samples): Embedding {
   return self;
 }
 
-/** A class's colour and shape. */
-function swatch(index: number, dark: boolean): SVGElement {
+/** A class's colour, and its shape where points have one. */
+function swatch(index: number, dark: boolean, shaped: boolean): SVGElement {
   const fill = classColour(index, dark);
   const shapes = {
     circle: svg('circle', { cx: 6, cy: 6, r: 4.6, fill }),
@@ -354,5 +354,5 @@ function swatch(index: number, dark: boolean): SVGElement {
     triangle: svg('path', { d: 'M6 0.6 L11.2 10 L0.8 10 Z', fill }),
     diamond: svg('path', { d: 'M6 0.4 L11.6 6 L6 11.6 L0.4 6 Z', fill }),
   };
-  return svg('svg', { viewBox: '0 0 12 12', class: 'swatch', 'aria-hidden': 'true' }, shapes[classShape(index)]);
+  return svg('svg', { viewBox: '0 0 12 12', class: 'swatch', 'aria-hidden': 'true' }, shapes[shaped ? classShape(index) : 'circle']);
 }

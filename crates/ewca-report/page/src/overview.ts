@@ -2,7 +2,7 @@ import { byId, el } from './dom';
 import { drawingWidth, pairedBars } from './drawings';
 import { saveSvg } from './figures';
 import type { Report } from './report';
-import { count, counted, fileStem, number, percent } from './text';
+import { counted, fileStem, number, percent } from './text';
 
 /** Components that get a bar of their own. */
 const MOST_BARS = 12;
@@ -33,7 +33,7 @@ export function overview(report: Report): void {
 
   const total = (of: 'ratio' | 'pca_ratio'): number => report.components.reduce((sum, component) => sum + component[of], 0);
   const bars = report.components.slice(0, MOST_BARS).map((component) => ({ name: component.name, note: '', first: component.ratio, second: component.pca_ratio }));
-  const all = { name: 'all', note: count(report.components.length), first: total('ratio'), second: total('pca_ratio') };
+  const all = { name: 'all', note: '', first: total('ratio'), second: total('pca_ratio') };
   const drawing = pairedBars([...bars, all], [0, Math.max(all.first, all.second, 0.01)], percent, 'Explained variance of each component, EWCA and PCA', drawingWidth(byId('variance')));
   byId('variance').append(drawing);
   byId('variance-svg').addEventListener('click', () => saveSvg(`${fileStem(data.name)}-variance`, drawing));

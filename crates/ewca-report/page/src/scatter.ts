@@ -7,7 +7,7 @@ import { FONT, styleColour } from './dom';
 import { type Point, type Window, around, between, eased, inside, moved, zoomed } from './geometry';
 
 /** Up to so many points are drawn as shapes with an outline, more of them as dots of pixels. */
-const SHAPES_UP_TO = 4000;
+export const SHAPES_UP_TO = 4000;
 const TRANSITION = 600;
 /** How near the pointer must be to a point, in pixels. */
 const REACH = 14;

@@ -526,6 +526,15 @@ describe('everywhere', () => {
     const lightPicture = await picture(light, SCATTER);
     assert.equal(await background(light), 'rgb(246, 247, 249)');
     await light.screenshot({ path: join(VIEWS, 'light.png'), fullPage: true });
+    // The picture of the README: the embedding with the links of a sample, and the path.
+    await light.locator('#find').fill('train_06');
+    await light.locator('#find').blur();
+    await light.locator('.top').evaluate((top) => top.toggleAttribute('hidden', true));
+    await light.screenshot({ path: join(VIEWS, 'readme.png'), fullPage: true, clip: await light.evaluate(() => {
+      const [from, to] = [document.querySelector('#embedding .card')!, document.querySelector('#path-charts')!].map((part) => part.getBoundingClientRect());
+      return { x: from!.left - 20, y: from!.top + scrollY - 20, width: from!.width + 40, height: to!.bottom - from!.top + 40 };
+    }) });
+    await light.locator('.top').evaluate((top) => top.toggleAttribute('hidden', false));
     await light.locator('#theme').click();
     assert.equal(await background(light), 'rgb(17, 19, 23)');
     assert.notEqual(await picture(light, SCATTER), lightPicture, 'the canvas is drawn again');
