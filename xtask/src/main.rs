@@ -11,7 +11,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
 
   test         formatting, lints, all tests, documentation, licences, the README's demo, and the report in a browser
   bench        the side-by-side benchmark: writes bench/RESULTS.md (takes minutes)
-  report-page  builds the report's page from its TypeScript: writes crates/ewca-report/page/dist";
+  report-page  builds the report's page from its TypeScript: writes crates/ewca-report/page/dist
+  report-test  the tests of that page alone: types, units, and a real browser";
 
 /// A step of `test`: what it is called, and the command.
 type Step = (&'static str, &'static [&'static str]);
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["test"] => test(),
         ["report-page"] => page::build(),
+        ["report-test"] => page::test(),
         ["bench"] => run(&["python3", "bench/compare.py"]),
         _ => Err(USAGE.to_string()),
     };
