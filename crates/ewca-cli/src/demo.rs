@@ -80,7 +80,7 @@ pub fn run(job: &DemoJob, console: Console) -> Result<Outcome, Failure> {
     let wish = ReportWish { file: job.report.clone().unwrap_or_else(|| folder.path().join(REPORT)), tsne: true };
     let source = ReportSource { name: FILE, label: Some("class"), data: &train, samples: &samples };
     // The first of the spreads is PCA.
-    source.write(&wish, model, &spreads[0].1, &path)?;
+    source.write(&wish, model, &spreads[0].1, &path, console)?;
 
     let mut text = introduction(&train, &test);
     text.push_str(&the_fit(model, times));

@@ -83,7 +83,7 @@ pub fn run(job: &FitJob, console: Console) -> Result<Outcome, Failure> {
         let pca = pca(&samples, &within_budget).map_err(refused)?;
         let source =
             ReportSource { name: &input, label: job.table.read.label.as_deref(), data: &data, samples: &samples };
-        written.push(source.write(wish, model, &pca, &[])?);
+        written.push(source.write(wish, model, &pca, &[], console)?);
     }
 
     let account = FitAccount {

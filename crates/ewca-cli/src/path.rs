@@ -81,7 +81,7 @@ pub fn run(job: &PathJob, console: Console) -> Result<Outcome, Failure> {
         let short_name = job.table.input.short_name();
         let label = job.table.read.label.as_deref();
         let source = ReportSource { name: &short_name, label, data: &data, samples: &samples };
-        source.write(wish, model, &pca, &models)?.say(console);
+        source.write(wish, model, &pca, &models, console)?.say(console);
     }
     for model in &models {
         console.report(&json!({

@@ -57,14 +57,10 @@ pub fn run(job: &ReportJob, console: Console) -> Result<Outcome, Failure> {
         false => Vec::new(),
     };
     watcher.finish();
-    let spinner = progress::spinner("making the report".into(), console);
-    progress::turn(&spinner);
     let short_name = job.table.input.short_name();
     let label = job.table.read.label.as_deref();
     let source = ReportSource { name: &short_name, label, data: &data, samples: &samples };
-    let written = source.write(&job.report, &file.model, &pca, &path);
-    spinner.finish_and_clear();
-    written?.say(console);
+    source.write(&job.report, &file.model, &pca, &path, console)?.say(console);
     Ok(Outcome::Converged)
 }
 
@@ -95,8 +91,17 @@ pub struct ReportSource<'a> {
 }
 
 impl ReportSource<'_> {
-    /// Writes the report of a fit, with PCA beside it and perhaps a path.
-    pub fn write(&self, wish: &ReportWish, model: &Model, pca: &Model, path: &[Model]) -> Result<Written, Failure> {
+    /// Writes the report of a fit, with PCA beside it and perhaps a path. Something moves on the terminal if it takes long.
+    pub fn write(
+        &self,
+        wish: &ReportWish,
+        model: &Model,
+        pca: &Model,
+        path: &[Model],
+        console: Console,
+    ) -> Result<Written, Failure> {
+        let spinner = progress::spinner("making the report".into(), console);
+        progress::turn(&spinner);
         let subject = Subject {
             name: self.name,
             label: self.label,
@@ -111,7 +116,9 @@ impl ReportSource<'_> {
             tsne: wish.tsne,
         };
         let unfit = |error: ewca_report::Error| Failure::Unfit { file: self.name.into(), problem: error.to_string() };
-        let page = Report::new(&subject).map_err(unfit)?.to_html();
+        let page = Report::new(&subject).map(|report| report.to_html());
+        spinner.finish_and_clear();
+        let page = page.map_err(unfit)?;
         write_atomically(&wish.file, |out| out.write_all(page.as_bytes()))?;
         Ok(Written {
             file: wish.file.clone(),

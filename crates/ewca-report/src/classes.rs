@@ -1,5 +1,7 @@
 //! Classes: their numbers, and how scores keep them apart.
 
+use std::collections::HashMap;
+
 use ewca::Matrix;
 use ewca_lab::{nearest_others, silhouettes};
 
@@ -11,7 +13,7 @@ pub const MOST_COMPARED: usize = 60;
 /// The most samples whose nearest neighbours and silhouettes are looked for, each among all.
 const MOST_ASKED: usize = 2000;
 
-/// Classes by number, in the order of their names.
+/// Classes by number, in the order of their names: as numbers where all of them are.
 #[derive(Debug)]
 pub struct Numbered {
     /// The class of each sample.
@@ -28,7 +30,14 @@ impl Numbered {
         let mut names = labels.to_vec();
         names.sort_unstable();
         names.dedup();
-        let classes: Vec<usize> = labels.iter().map(|label| names.partition_point(|name| name < label)).collect();
+        let numbers: Option<Vec<f64>> = names.iter().map(|name| name.parse().ok()).collect();
+        if let Some(numbers) = numbers {
+            let mut pairs: Vec<(f64, String)> = numbers.into_iter().zip(names).collect();
+            pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
+            names = pairs.into_iter().map(|(_, name)| name).collect();
+        }
+        let number: HashMap<&str, usize> = names.iter().enumerate().map(|(at, name)| (name.as_str(), at)).collect();
+        let classes: Vec<usize> = labels.iter().map(|label| number[label.as_str()]).collect();
         let asked = shown_samples(labels.len(), Some(&classes), MOST_ASKED);
         Self { classes, names, asked }
     }
@@ -101,6 +110,16 @@ mod tests {
         let classes = numbered.compared(&line, &line);
         assert_eq!(classes.silhouettes[1].samples, 3);
         assert_eq!(classes.silhouettes[0].ewca, classes.silhouettes[0].pca);
+    }
+
+    #[test]
+    fn numbers_are_in_their_order() {
+        let numbered = Numbered::new(&["10", "9", "-1", "10"].map(String::from));
+        assert_eq!(
+            (numbered.names, numbered.classes),
+            (["-1", "9", "10"].map(String::from).to_vec(), vec![2, 1, 0, 2])
+        );
+        assert_eq!(Numbered::new(&["10", "9", "x"].map(String::from)).names, ["10", "9", "x"]);
     }
 
     #[test]

@@ -13,8 +13,10 @@ const PARTNERS: usize = 6;
 const MOST_BLOCKS: usize = 200;
 /// Rows that are looked at together.
 const ROWS: usize = 64;
-/// Passes that sort the samples by similarity.
+/// Passes that sort the samples by similarity, and what they may take: the more samples, the fewer passes.
 const SMOOTHINGS: usize = 30;
+const FEWEST_SMOOTHINGS: usize = 4;
+const SMOOTHED_PAIRS: usize = 2_000_000_000;
 
 /// An order of all samples, cut into blocks.
 #[derive(Debug)]
@@ -109,7 +111,8 @@ fn edges(sizes: &[usize]) -> Vec<usize> {
 fn similar(model: &Model, plan: &Plan) -> Vec<usize> {
     let weights = plan.weights();
     let mut values = model.scores.column(0).to_vec();
-    for _ in 0..SMOOTHINGS {
+    let affordable = SMOOTHED_PAIRS / values.len().saturating_mul(values.len()).max(1);
+    for _ in 0..affordable.clamp(FEWEST_SMOOTHINGS, SMOOTHINGS) {
         let mean: f64 = values.iter().zip(weights).map(|(value, weight)| value * weight).sum();
         values.iter_mut().for_each(|value| *value -= mean);
         let carried = plan.apply_vector(&values);

@@ -247,6 +247,54 @@ fn what_does_not_belong_together_is_refused() {
     assert!(error.to_string().contains("give the table that the model was fitted on"), "{error}");
 }
 
+/// The mean of the plan's shares over each pair of blocks, from the whole plan.
+#[test]
+fn blocks_of_the_heat_map_are_means_of_the_plan() {
+    let clouds = Clouds::new(450, 7);
+    let samples = clouds.samples();
+    let fits = Fits::new(&samples, 3, &[]);
+    let report = Report::new(&subject(&clouds, &samples, &fits)).unwrap();
+    let map = &report.heat_maps[0];
+    assert!(!map.single && map.blocks <= 202, "{}", map.blocks);
+    assert!(map.names[0].ends_with("samples of ash"), "{}", map.names[0]);
+    let shown = numbers(&map.values);
+    let sizes: Vec<f64> = map.names.iter().map(|name| name.split(' ').next().unwrap().parse().unwrap()).collect();
+    assert_eq!(sizes.iter().sum::<f64>(), 450.0);
+    let dense = fits.model.plan().dense(usize::MAX).unwrap();
+    let class = |i: usize| ["ash", "elm", "oak"].iter().position(|name| *name == clouds.labels[i]).unwrap();
+    // The order within a class is the page's own business; the mass between classes is not.
+    for (square, from) in map.squares.iter().zip(0..3) {
+        for (other, to) in map.squares.iter().zip(0..3) {
+            let mut mass = 0.0;
+            for i in square.from..square.to {
+                mass += (other.from..other.to).map(|j| sizes[i] * sizes[j] * shown[i * map.blocks + j]).sum::<f64>();
+            }
+            let pairs = (0..450).flat_map(|i| (0..450).map(move |j| (i, j)));
+            let expected: f64 =
+                pairs.filter(|&(i, j)| class(i) == from && class(j) == to).map(|(i, j)| 450.0 * dense.get(i, j)).sum();
+            assert!((mass - expected).abs() < 0.05 + 0.01 * expected, "{from} -> {to}: {mass}, not {expected}");
+        }
+    }
+}
+
+/// A path of 250 epsilons leaves room for 2000 samples.
+#[test]
+fn more_samples_than_there_is_room_for_are_thinned_with_a_note() {
+    let clouds = Clouds::new(2400, 7);
+    let samples = clouds.samples();
+    let model = Ewca::params(2).epsilon(1.5).fit(&samples).unwrap();
+    let fits = Fits { pca: model.clone(), path: vec![model.clone(); 250], model };
+    let unlabelled = Subject { labels: None, ..subject(&clouds, &samples, &fits) };
+    let report = Report::new(&unlabelled).unwrap();
+    assert_eq!((report.shown, report.data.samples), (2000, 2400));
+    assert_eq!(report.notes[0], "Shows 2000 of 2400 samples, evenly spaced. The fit was made of all of them.");
+    assert_eq!(report.ids.as_ref().unwrap().len(), 2000);
+    assert_eq!(shorts(&report.views[0].columns[0].values).len(), 2000);
+    let partners = STANDARD.decode(&report.partners.samples).unwrap();
+    let places = partners.chunks(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
+    assert!(places.max() < Some(2000), "partners are among those that are shown");
+}
+
 #[test]
 fn as_many_classes_as_samples_are_not_compared() {
     let clouds = Clouds::new(90, 7);
