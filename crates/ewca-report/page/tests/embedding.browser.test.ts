@@ -289,6 +289,11 @@ describe('large data', () => {
     const at = (part: number): string => frames[Math.floor(part * (frames.length - 1))]!.toFixed(1);
     t.diagnostic(`100 000 points: loaded in ${loaded} ms; ${frames.length} frames while panning, ${at(0.5)} ms in the middle, ${at(0.95)} ms at worst but one in twenty; the file has ${(readFileSync(file).length / 1e6).toFixed(1)} MB`);
     await page.screenshot({ path: join(VIEWS, 'large.png') });
+    const heat = page.locator('#heat canvas');
+    await heat.scrollIntoViewIfNeeded();
+    await heat.hover({ position: { x: 40, y: 40 } });
+    assert.equal(await page.locator('#cell').textContent(), 'one half \u2192 one half: 40.0% for each pair');
+    assert.match((await page.locator('#plan-note').textContent())!, /^Means over blocks of samples\./);
     await close(page);
   });
 });
