@@ -2,28 +2,36 @@
 #![forbid(unsafe_code)]
 
 mod page;
+mod python;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 const USAGE: &str = "usage: cargo xtask COMMAND
 
-  test         formatting, lints, all tests, documentation, licences, the README's demo, and the report in a browser
-  bench        the side-by-side benchmark: writes bench/RESULTS.md (takes minutes)
+  test         formatting, lints, all tests (Rust, Python and the report's page), documentation, licences, and the README's demo
+  python       the Python package alone: its wheel, and its tests
+  wheel        the Python package's wheel, in target/wheels
   report-page  builds the report's page from its TypeScript: writes crates/ewca-report/page/dist
-  report-test  the tests of that page alone: types, units, and a real browser";
+  report-test  the tests of that page alone: types, units, and a real browser
+  bench        the side-by-side benchmark: writes bench/RESULTS.md (takes minutes)";
 
 /// A step of `test`: what it is called, and the command.
 type Step = (&'static str, &'static [&'static str]);
 
-const STEPS: [Step; 6] = [
+/// The profile of all steps is `quick` (Cargo.toml), so that each uses what the one before it built.
+const LINTS: [Step; 2] = [
     ("formatting", &["cargo", "fmt", "--all", "--check"]),
-    ("lints", &["cargo", "clippy", "--workspace", "--all-targets", "--release", "--locked", "--", "-D", "warnings"]),
-    ("tests", &["cargo", "test", "--workspace", "--release", "--locked", "--quiet"]),
-    ("documentation", &["cargo", "doc", "--workspace", "--release", "--no-deps", "--locked", "--quiet"]),
+    (
+        "lints",
+        &["cargo", "clippy", "--workspace", "--all-targets", "--profile", "quick", "--locked", "--", "-D", "warnings"],
+    ),
+];
+const TESTS: [Step; 3] = [
+    ("tests", &["cargo", "test", "--workspace", "--profile", "quick", "--locked", "--quiet"]),
+    ("documentation", &["cargo", "doc", "--workspace", "--profile", "quick", "--no-deps", "--locked", "--quiet"]),
     ("licences", &["cargo", "deny", "--log-level", "error", "check", "bans", "licenses", "sources"]),
-    ("the README's demo", &["cargo", "run", "--release", "--locked", "--quiet", "--", "demo", "-o", "target/demo"]),
 ];
 
 fn main() -> ExitCode {
@@ -31,6 +39,10 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["test"] => test(),
+        ["python"] => python::prepare().and_then(|()| python::test()),
+        ["wheel"] => {
+            python::prepare().and_then(|()| python::wheel("release")).map(|wheel| eprintln!("== {}", wheel.display()))
+        }
         ["report-page"] => page::build(),
         ["report-test"] => page::test(),
         ["bench"] => run(&["python3", "bench/compare.py"]),
@@ -45,42 +57,52 @@ fn main() -> ExitCode {
     }
 }
 
-/// Python with the tools that our files and numbers are checked with, in a venv of its own: see crates/ewca-io/tests/read_back.py
-/// and crates/ewca-lab/tests/tsne.py.
-const TEST_VENV: &str = "target/test-venv";
-const TEST_REQUIREMENTS: &str = "crates/ewca-io/tests/requirements.txt";
-
 fn test() -> Result<(), String> {
-    let python = root().join(TEST_VENV).join("bin/python");
-    if run_quietly(&[
-        &python.to_string_lossy(),
-        "-c",
-        "import anndata, pandas, pyarrow, safetensors, scanpy, scipy, sklearn",
-    ])
-    .is_err()
-    {
-        eprintln!("== installing the Python packages that check our files and numbers, into {TEST_VENV}");
-        run(&["python3", "-m", "venv", TEST_VENV])?;
-        run(&[&python.to_string_lossy(), "-m", "pip", "install", "--quiet", "-r", TEST_REQUIREMENTS])?;
-    }
+    // Downloads wait for the network; the lints need the processor.
+    let preparing = std::thread::spawn(python::prepare);
+    steps(&LINTS)?;
+    preparing.join().map_err(|_| "preparing Python failed".to_string())??;
     if run_quietly(&["cargo", "deny", "--version"]).is_err() {
-        // Without optimisation: it builds in half the time and runs for a second.
+        // Without optimisation and symbols: it builds in half the time and runs for a second.
         eprintln!("== installing cargo-deny, which checks licences");
-        run(&["cargo", "install", "--locked", "--debug", "--quiet", "cargo-deny"])?;
+        let mut install = command(&["cargo", "install", "--locked", "--debug", "--quiet", "cargo-deny"]);
+        wait(install.env("CARGO_PROFILE_DEV_DEBUG", "0"))?;
     }
-    for (name, words) in STEPS {
-        eprintln!("== {name}: {}", words.join(" "));
-        let clock = Instant::now();
-        run(words)?;
-        eprintln!("== {name}: {:.0} s", clock.elapsed().as_secs_f64());
-    }
-    page::test()?;
+    steps(&TESTS)?;
+    timed("the README's demo", || run(&[&program(), "demo", "-o", "target/demo"]))?;
+    timed("the report's page", page::test)?;
+    timed("Python package", python::test)?;
     eprintln!("== all passed");
     Ok(())
 }
 
+fn steps(steps: &[Step]) -> Result<(), String> {
+    for (name, words) in steps {
+        timed(&format!("{name}: {}", words.join(" ")), || run(words))?;
+    }
+    Ok(())
+}
+
+fn timed(name: &str, job: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+    eprintln!("== {name}");
+    let clock = Instant::now();
+    job()?;
+    eprintln!("== {:.0} s", clock.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// The program as the tests built it. (`cargo run` would build the program alone, with other features of some crates.)
+fn program() -> String {
+    target().join("quick/ewca").to_string_lossy().into_owned()
+}
+
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
+}
+
+/// Where cargo builds.
+fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
 fn command(words: &[&str]) -> Command {
@@ -89,15 +111,22 @@ fn command(words: &[&str]) -> Command {
         .args(&words[1..])
         .current_dir(root())
         .env("RUSTDOCFLAGS", "-D warnings")
-        .env("EWCA_PYTHON", root().join(TEST_VENV).join("bin/python"));
+        .env("EWCA_PYTHON", python::in_venv("python"));
     command
 }
 
 fn run(words: &[&str]) -> Result<(), String> {
-    match command(words).status() {
+    wait(&mut command(words))
+}
+
+fn wait(command: &mut Command) -> Result<(), String> {
+    let status = command.status();
+    let words: Vec<_> = std::iter::once(command.get_program()).chain(command.get_args()).collect();
+    let words = words.join(" ".as_ref()).to_string_lossy().into_owned();
+    match status {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("`{}` failed ({status})", words.join(" "))),
-        Err(error) => Err(format!("`{}` could not be started: {error}", words.join(" "))),
+        Ok(status) => Err(format!("`{words}` failed ({status})")),
+        Err(error) => Err(format!("`{words}` could not be started: {error}")),
     }
 }
 

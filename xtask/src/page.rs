@@ -1,10 +1,9 @@
 //! The report's page: built from TypeScript, committed, and held to its source by tests in a real browser.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 use std::{env, fs};
 
-use crate::{command, root, run, run_quietly};
+use crate::{command, program, root, run, run_quietly, target};
 
 const PAGE: &str = "crates/ewca-report/page";
 const BUILT: [&str; 4] = ["page.js", "page.css", "page.html", "LICENCES.txt"];
@@ -18,8 +17,6 @@ pub fn build() -> Result<(), String> {
 
 /// Types, unit tests, that what is committed is what the source gives, and the tests in a browser.
 pub fn test() -> Result<(), String> {
-    eprintln!("== the report's page: types, unit tests, browser tests");
-    let clock = Instant::now();
     install()?;
     let fresh = target().join("report-page");
     node(&["scripts/build.mjs", "--out", &fresh.to_string_lossy()], &[])?;
@@ -33,20 +30,13 @@ pub fn test() -> Result<(), String> {
     node(&["scripts/tests.mjs", "unit"], &[])?;
     browser()?;
     // The program and the page generator, as `cargo test` has built them.
-    run(&["cargo", "build", "--workspace", "--release", "--locked", "--quiet", "--bins", "--examples"])?;
-    let release = target().join("release");
+    run(&["cargo", "build", "--workspace", "--profile", "quick", "--locked", "--quiet", "--bins", "--examples"])?;
     let paths = [
-        ("EWCA", release.join("ewca")),
-        ("EWCA_MADE", release.join("examples/made")),
+        ("EWCA", program().into()),
+        ("EWCA_MADE", target().join("quick/examples/made")),
         ("EWCA_VIEWS", target().join("report-views")),
     ];
-    node(&["scripts/tests.mjs", "browser"], &paths)?;
-    eprintln!("== the report's page: {:.0} s", clock.elapsed().as_secs_f64());
-    Ok(())
-}
-
-fn target() -> PathBuf {
-    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |folder| root().join(folder))
+    node(&["scripts/tests.mjs", "browser"], &paths)
 }
 
 fn node(words: &[&str], paths: &[(&str, PathBuf)]) -> Result<(), String> {

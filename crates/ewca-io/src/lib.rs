@@ -52,7 +52,7 @@ pub use forecast::{Forecast, forecast, name_bytes};
 pub use format::Format;
 pub use h5ad::{AnnDataResults, Parameter, write_anndata};
 pub use inspect::{ArrayInfo, Inspection, Summary, inspect};
-pub use model::{MODEL_FORMAT, ModelFile, is_model, read_model, read_model_bytes, write_model};
+pub use model::{MODEL_FORMAT, ModelFile, is_model, model_bytes, read_model, read_model_bytes, write_model};
 pub use options::{Missing, ReadOptions};
 pub use preprocess::{FittedPreprocessing, Preprocessing};
 pub use read::{read_table, read_table_from};

@@ -74,11 +74,20 @@ struct Version {
 
 /// Writes a model file, whole or not at all.
 pub fn write_model(path: &Path, file: &ModelFile) -> Result<(), Error> {
-    let bytes = to_bytes(file).map_err(|problem| Error::Options {
-        problem: format!("{}: the model cannot be written: {}", file_name(path), one_line(&problem)),
-        advice: "shorten the names of samples and features, or report this".into(),
-    })?;
+    let bytes = named_bytes(file, &file_name(path))?;
     write_atomically(path, |out| out.write_all(&bytes))
+}
+
+/// The bytes of a model file: what [`read_model_bytes`] reads.
+pub fn model_bytes(file: &ModelFile) -> Result<Vec<u8>, Error> {
+    named_bytes(file, "model")
+}
+
+fn named_bytes(file: &ModelFile, name: &str) -> Result<Vec<u8>, Error> {
+    to_bytes(file).map_err(|problem| Error::Options {
+        problem: format!("{name}: the model cannot be written: {}", one_line(&problem)),
+        advice: "shorten the names of samples and features, or report this".into(),
+    })
 }
 
 /// Reads a model file, and checks that its parts fit together.
@@ -237,6 +246,9 @@ fn check_preprocessing(fitted: &FittedPreprocessing, features: usize) -> Result<
 fn check_numbers(model: &Model) -> Result<(), String> {
     if !(model.epsilon.is_normal() && model.epsilon > 0.0) {
         return Err(format!("epsilon is {}", model.epsilon));
+    }
+    if let Some(count) = model.repeated.filter(|count| !(count.is_finite() && *count >= 1.0)) {
+        return Err(format!("the weights stand for {count} samples"));
     }
     let total: f64 = model.weights.iter().sum();
     if model.weights.iter().any(|&weight| weight < 0.0) || (total - 1.0).abs() > ORTHONORMAL {

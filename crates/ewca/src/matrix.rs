@@ -207,7 +207,7 @@ impl Matrix {
         Self::from_row_blocks(self.rows, other.columns, ROWS_PER_BLOCK, work, |block| {
             let mut part = Self::zeros(block.len(), other.columns);
             let rows = self.view().subrows(block.start, block.len());
-            matmul(part.view_mut(), Accum::Replace, rows, other.view(), 1.0, Par::Seq);
+            multiply(part.view_mut(), Accum::Replace, rows, other.view());
             part
         })
     }
@@ -220,7 +220,7 @@ impl Matrix {
             let mut part = Self::zeros(self.columns, other.columns);
             let left = self.view().subrows(block.start, block.len()).transpose();
             let right = other.view().subrows(block.start, block.len());
-            matmul(part.view_mut(), Accum::Replace, left, right, 1.0, Par::Seq);
+            multiply(part.view_mut(), Accum::Replace, left, right);
             part
         });
         sum_in_order(parts).unwrap_or_else(|| Self::zeros(self.columns, other.columns))
@@ -263,6 +263,12 @@ pub(crate) fn sum_in_order(parts: Vec<Matrix>) -> Option<Matrix> {
         sum.add_scaled(1.0, &part);
         sum
     })
+}
+
+/// out = left * right, or added to it. Not generic, so that faer's product is built once, in this crate.
+#[inline(never)]
+pub(crate) fn multiply(out: MatMut<'_, f64>, add: Accum, left: MatRef<'_, f64>, right: MatRef<'_, f64>) {
+    matmul(out, add, left, right, 1.0, Par::Seq);
 }
 
 pub(crate) fn dot(x: &[f64], y: &[f64]) -> f64 {

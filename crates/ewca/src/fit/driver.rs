@@ -12,14 +12,14 @@ use super::search::Search;
 use super::{Certificate, Control, Iteration, Model, Observer, Progress, Termination};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
-use crate::matrix::{Matrix, symmetric_eigen};
+use crate::matrix::{Matrix, dot, symmetric_eigen};
 use crate::parallel;
 use crate::samples::{Samples, Scalar, Span};
 use crate::solvers::{Leading, Objective, Outcome, Point, Solver, State, bcd, lbfgs, mm};
 use crate::subspace::{
     Orthonormalisation, canonical_signs, grassmann_distance, polar_correction, principal_rotation, random_frame,
 };
-use crate::transport::Balancer;
+use crate::transport::{Balancer, row_perplexities};
 
 /// A stationary subspace is a saddle when Algorithm 1 could still win more than this fraction of lambda_max(Sigma).
 const SADDLE: f64 = 1e-9;
@@ -113,9 +113,9 @@ pub(crate) fn reduced<T: Scalar>(samples: &Samples<'_, T>, params: &Params) -> R
         return Err(Error::Components { requested: k, rank: span.rank() });
     }
     if let Smoothing::Perplexity(p) = params.smoothing
-        && p >= n as f64
+        && p >= samples.count()
     {
-        let expected = format!("it must be below the number of samples, {n}");
+        let expected = format!("it must be below the number of samples, {}", samples.count());
         return Err(Error::Parameter { name: "perplexity", value: p.to_string(), expected });
     }
     Ok((span, memory))
@@ -185,18 +185,18 @@ impl<'a> Run<'a> {
     /// The state before the first iteration, from a frame and possibly a potential and its epsilon.
     pub fn begin(&mut self, frame: Matrix, warm: Option<(Vec<f64>, f64)>) -> Result<FitState> {
         self.begun = Instant::now();
-        let n = self.span.weights.len() as f64;
+        let count = self.span.count();
         let target = match (self.params.smoothing, &warm) {
             (Smoothing::Epsilon(_), _) | (_, Some(_)) => None,
             (Smoothing::Perplexity(p), None) => Some(p),
-            (Smoothing::Default, None) => Some(DEFAULT_PERPLEXITY.min(1.0 + 0.3 * (n - 1.0))),
+            (Smoothing::Default, None) => Some(DEFAULT_PERPLEXITY.min(1.0 + 0.3 * (count - 1.0))),
         };
         let epsilon = match (self.params.smoothing, &warm) {
             (_, Some((_, epsilon))) => epsilon / self.square(),
             (Smoothing::Epsilon(epsilon), None) => epsilon / self.square(),
             _ => {
                 let scores = self.span.coordinates.times(&frame);
-                target.map_or(self.span.variances[0], |p| first_guess(&scores, &self.span.weights, p))
+                target.map_or(self.span.variances[0], |p| first_guess(&scores, self.span, p))
             }
         };
         let mut objective = self.objective(epsilon);
@@ -398,7 +398,7 @@ impl<'a> Run<'a> {
     /// One step of the search for a perplexity, where there is one: whether anything is left to do.
     fn epsilon_moved(&self, objective: &mut Objective<'_>, state: &mut FitState) -> bool {
         let Some(search) = &mut state.search else { return false };
-        let perplexity = mean_perplexity(objective, &state.solver.point);
+        let perplexity = perplexity(objective, &state.solver.point).mean;
         match (search.next(state.epsilon, perplexity, state.stage.close()), state.stage) {
             (Some(epsilon), _) => {
                 state.epsilon = epsilon;
@@ -481,7 +481,7 @@ impl<'a> Run<'a> {
             eigenvalues: eigenvalues.into_iter().map(|x| x * square).collect(),
             next_eigenvalue: next_eigenvalue.map(|x| x * square),
         };
-        let perplexity = Perplexity::of(&perplexities(objective, &point));
+        let perplexity = perplexity(objective, &point);
         let distance_to_pca = grassmann_distance(&point.frame, &pca_frame(span.rank(), k))?;
         let total = span.total_variance() * square;
         // The epsilon that was asked for, to the last bit.
@@ -495,6 +495,7 @@ impl<'a> Run<'a> {
             mean: samples.mean().to_vec(),
             scores,
             weights: samples.weights().to_vec(),
+            repeated: span.repeated,
             explained_variance_ratio: explained_variance.iter().map(|v| v / total).collect(),
             explained_variance,
             epsilon,
@@ -519,28 +520,29 @@ fn pca_frame(rank: usize, k: usize) -> Matrix {
     Matrix::from_fn(rank, k, |i, j| if i == j { 1.0 } else { 0.0 })
 }
 
-fn perplexities(objective: &mut Objective<'_>, point: &Point) -> Vec<f64> {
+fn perplexity(objective: &mut Objective<'_>, point: &Point) -> Perplexity {
     objective.kernel.set_points(&point.scores, objective.epsilon);
     let u: Vec<f64> = objective.span.weights.iter().zip(&point.potential).map(|(a, f)| a * f.exp()).collect();
-    objective.kernel.row_entropies(&u).into_iter().map(f64::exp).collect()
-}
-
-fn mean_perplexity(objective: &mut Objective<'_>, point: &Point) -> f64 {
-    Perplexity::of(&perplexities(objective, point)).mean
+    let Span { weights, repeated, .. } = objective.span;
+    let rows = row_perplexities(&objective.kernel, &u, weights, *repeated);
+    match repeated {
+        Some(_) => Perplexity::of(&rows, |i| weights[i]),
+        None => Perplexity::of(&rows, |_| 1.0 / weights.len() as f64),
+    }
 }
 
 /// A first epsilon for a wanted perplexity: from a few rows of the kernel, without balancing them.
-fn first_guess(scores: &Matrix, weights: &[f64], target: f64) -> f64 {
-    const ROWS: usize = 16;
-    let n = scores.rows();
-    let distances: Vec<Vec<f64>> = (0..n)
-        .step_by(n.div_ceil(ROWS))
+fn first_guess(scores: &Matrix, span: &Span, target: f64) -> f64 {
+    let weights = &span.weights;
+    // The logarithm of a sample's share of the weight, for each of the samples that it stands for.
+    let log = |a: f64| span.repeated.map_or(a.ln(), |count| -count.ln());
+    let logs: Vec<f64> = weights.iter().map(|&a| log(a)).collect();
+    let distances: Vec<Vec<f64>> = spread_rows(scores, weights)
         .map(|i| {
             let point = scores.row(i);
-            (0..n).map(|j| (0..point.len()).map(|l| (point[l] - scores.get(j, l)).powi(2)).sum()).collect()
+            (0..scores.rows()).map(|j| (0..point.len()).map(|l| (point[l] - scores.get(j, l)).powi(2)).sum()).collect()
         })
         .collect();
-    let logs: Vec<f64> = weights.iter().map(|a| a.ln()).collect();
     let mean_perplexity = |epsilon: f64| {
         let of_row = |row: &Vec<f64>| {
             let (mut total, mut sum) = (0.0, 0.0);
@@ -553,13 +555,34 @@ fn first_guess(scores: &Matrix, weights: &[f64], target: f64) -> f64 {
         };
         distances.iter().map(of_row).sum::<f64>() / distances.len() as f64
     };
-    let mean_distance = distances.iter().flatten().sum::<f64>() / (distances.len() * n) as f64;
+    let mean_distance = distances.iter().map(|row| dot(row, weights)).sum::<f64>() / distances.len() as f64;
     let (mut low, mut high) = ((1e-9 * mean_distance).ln(), (1e3 * mean_distance).ln());
     while high - low > 0.1 {
         let middle = 0.5 * (low + high);
         if mean_perplexity(middle.exp()) < target { low = middle } else { high = middle }
     }
     (0.5 * (low + high)).exp()
+}
+
+/// Samples that are spread over the cloud: those at equal steps of weight along the first axis. The choice depends neither on the
+/// samples' order nor on whether weights or repeated samples were given, and so the search ends at the same epsilon.
+fn spread_rows(scores: &Matrix, weights: &[f64]) -> impl Iterator<Item = usize> {
+    const ROWS: usize = 16;
+    let along = scores.column(0);
+    let mut order: Vec<usize> = (0..along.len()).collect();
+    order.sort_by(|&i, &j| along[i].total_cmp(&along[j]));
+    let mut reached = 0.0;
+    let ends: Vec<f64> = order
+        .iter()
+        .map(|&i| {
+            reached += weights[i];
+            reached
+        })
+        .collect();
+    (0..ROWS).map(move |step| {
+        let at = (step as f64 + 0.5) / ROWS as f64;
+        order[ends.partition_point(|&end| end < at).min(order.len() - 1)]
+    })
 }
 
 /// g for all samples: those without weight get the potential that makes their shares sum to 1.

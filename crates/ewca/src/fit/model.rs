@@ -26,6 +26,9 @@ pub struct Model {
     pub scores: Matrix,
     /// The weights of the samples, which sum to 1.
     pub weights: Vec<f64>,
+    /// The sum of the weights before they were divided by it, where all were whole numbers: see [`Samples::count`].
+    #[serde(default)]
+    pub repeated: Option<f64>,
     /// The potential g of the plan, in units of the cost.
     pub potential: Vec<f64>,
     /// The variance of each component (weighted, divided by the total weight).
@@ -64,7 +67,7 @@ pub struct Model {
 /// The perplexity of the plan's rows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Perplexity {
-    /// Mean over the samples that carry weight.
+    /// Mean over the samples that carry weight; a whole-number weight counts as so many samples.
     pub mean: f64,
     /// The smallest.
     pub min: f64,
@@ -73,9 +76,9 @@ pub struct Perplexity {
 }
 
 impl Perplexity {
-    pub(crate) fn of(rows: &[f64]) -> Self {
+    pub(crate) fn of(rows: &[f64], part: impl Fn(usize) -> f64) -> Self {
         Self {
-            mean: rows.iter().sum::<f64>() / rows.len() as f64,
+            mean: rows.iter().enumerate().map(|(i, x)| part(i) * x).sum(),
             min: rows.iter().fold(f64::INFINITY, |m, &x| m.min(x)),
             max: rows.iter().fold(0.0, |m, &x| m.max(x)),
         }
@@ -107,6 +110,11 @@ impl Model {
     /// Number of features d.
     pub fn n_features(&self) -> usize {
         self.components.rows()
+    }
+
+    /// How many samples the weights stand for: see [`Samples::count`].
+    pub fn sample_count(&self) -> f64 {
+        self.repeated.unwrap_or_else(|| self.weights.iter().filter(|a| **a > 0.0).count() as f64)
     }
 
     /// Number of samples n.
@@ -155,7 +163,7 @@ impl Model {
     /// The transport plan of the fit.
     pub fn plan(&self) -> Plan {
         let scaled = self.potential.iter().map(|g| g / self.epsilon).collect();
-        Plan::new(self.scores.clone(), self.weights.clone(), scaled, self.epsilon)
+        Plan::new(self.scores.clone(), self.weights.clone(), scaled, self.epsilon, self.repeated)
     }
 
     /// The scores of each sample averaged over its partners: n pi Z for uniform weights.

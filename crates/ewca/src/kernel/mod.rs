@@ -9,10 +9,9 @@ mod simd;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, MatMut, MatRef, Par};
+use faer::{Accum, MatMut, MatRef};
 
-use crate::matrix::Matrix;
+use crate::matrix::{Matrix, multiply};
 use crate::parallel;
 use simd::LANES;
 
@@ -182,7 +181,7 @@ impl Kernel {
         );
         let rhs = MatRef::from_column_major_slice(rhs, self.stride, columns).subrows(first, width);
         let out = MatMut::from_row_major_slice_mut(out, rows, columns);
-        matmul(out, Accum::Add, tile, rhs, 1.0, Par::Seq);
+        multiply(out, Accum::Add, tile, rhs);
     }
 
     /// |z_i - z_j|^2 / epsilon between `rows` and the points from `first` on, as many as `out` has room for.

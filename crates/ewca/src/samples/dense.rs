@@ -3,12 +3,11 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use faer::linalg::matmul::matmul;
 use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::{Accum, MatMut, MatRef, Par};
 
 use super::{Scalar, Side};
-use crate::matrix::{Matrix, sum_in_order};
+use crate::matrix::{Matrix, multiply, sum_in_order};
 use crate::parallel;
 
 #[derive(Debug, Clone)]
@@ -134,7 +133,7 @@ impl<T: Scalar> Dense<'_, T> {
                 self.fill_centred(&rows[block.clone()], strip.clone(), mean, |_| 1.0, &mut panel);
                 let left = MatRef::from_row_major_slice(&panel, block.len(), strip.len());
                 let right = loadings.view().subrows(strip.start, strip.len());
-                matmul(part.view_mut(), Accum::Add, left, right, 1.0, Par::Seq);
+                multiply(part.view_mut(), Accum::Add, left, right);
             }
             part
         })
@@ -158,9 +157,9 @@ impl<T: Scalar> Dense<'_, T> {
             self.fill_centred(&rows, strip.clone(), mean, |_| 1.0, &mut panel);
             let panel = MatRef::from_row_major_slice(&panel, self.rows, strip.len());
             let mut loadings = Matrix::zeros(strip.len(), components);
-            matmul(loadings.view_mut(), Accum::Replace, panel.transpose(), all.view(), 1.0, Par::Seq);
+            multiply(loadings.view_mut(), Accum::Replace, panel.transpose(), all.view());
             let mut scores = Matrix::zeros(self.rows, components);
-            matmul(scores.view_mut(), Accum::Replace, panel, loadings.view(), 1.0, Par::Seq);
+            multiply(scores.view_mut(), Accum::Replace, panel, loadings.view());
             (loadings, scores)
         });
         let (mut loadings, mut scores) =
@@ -230,11 +229,13 @@ impl Tiles {
     }
 }
 
+/// Not generic, like `multiply`.
+#[inline(never)]
 fn multiply_tile(out: MatMut<'_, f64>, left: MatRef<'_, f64>, right: MatRef<'_, f64>, diagonal: bool) {
     if diagonal {
         use BlockStructure::{Rectangular, TriangularLower};
         triangular::matmul(out, TriangularLower, Accum::Add, left, Rectangular, right, Rectangular, 1.0, Par::Seq);
     } else {
-        matmul(out, Accum::Add, left, right, 1.0, Par::Seq);
+        multiply(out, Accum::Add, left, right);
     }
 }

@@ -49,6 +49,8 @@ pub struct Samples<'a, T: Scalar = f64> {
     rows: usize,
     columns: usize,
     weights: Vec<f64>,
+    /// The sum of weights that are all whole numbers.
+    repeated: Option<f64>,
     mean: Vec<f64>,
 }
 
@@ -148,7 +150,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
                 return Err(Error::NotFinite { row, column, value: all[entry].into() });
             }
         }
-        Ok(Self { values, rows, columns, weights: Vec::new(), mean: Vec::new() })
+        Ok(Self { values, rows, columns, weights: Vec::new(), repeated: None, mean: Vec::new() })
     }
 
     /// The same samples with uniform weights and their mean.
@@ -163,7 +165,8 @@ impl<'a, T: Scalar> Samples<'a, T> {
 
     /// Gives each sample a weight: not negative, at least two of them positive; they are divided by their sum.
     ///
-    /// A sample of weight 0 takes no part in the fit, but gets scores and a plan row like a new sample.
+    /// A sample of weight 0 takes no part in the fit, but gets scores and a plan row like a new sample. Weights that are all
+    /// whole numbers stand for repeated samples: see [`Samples::count`].
     pub fn with_weights(mut self, weights: &[f64]) -> Result<Self> {
         if weights.len() != self.rows {
             return Err(Error::WeightCount { expected: self.rows, found: weights.len() });
@@ -182,6 +185,8 @@ impl<'a, T: Scalar> Samples<'a, T> {
         if found < 2 {
             return Err(Error::TooFewSamples { found });
         }
+        let whole = weights.iter().all(|w| w.fract() == 0.0);
+        self.repeated = whole.then(|| weights.iter().sum());
         self.mean = self.weighted_mean();
         Ok(self)
     }
@@ -199,6 +204,12 @@ impl<'a, T: Scalar> Samples<'a, T> {
     /// The weights a, which sum to 1.
     pub fn weights(&self) -> &[f64] {
         &self.weights
+    }
+
+    /// How many samples these stand for: the sum of the weights where all are whole numbers, so that a weight of 3 is as good as
+    /// the same sample three times; otherwise the number of samples that carry weight. Perplexities count in it.
+    pub fn count(&self) -> f64 {
+        self.repeated.unwrap_or_else(|| self.active().len() as f64)
     }
 
     /// The weighted mean of each feature.

@@ -21,6 +21,8 @@ pub(crate) struct Span {
     pub variances: Vec<f64>,
     /// The weights of the active samples.
     pub weights: Vec<f64>,
+    /// The sum of the weights where they stand for repeated samples.
+    pub repeated: Option<f64>,
     /// The numbers of the active samples.
     pub active: Vec<usize>,
     /// The unit of length.
@@ -69,7 +71,12 @@ impl Span {
                 (coordinates, Basis::Samples(combination))
             }
         };
-        Ok(Self { coordinates, variances, weights, active, unit, basis })
+        Ok(Self { coordinates, variances, weights, repeated: samples.repeated, active, unit, basis })
+    }
+
+    /// How many samples these stand for.
+    pub fn count(&self) -> f64 {
+        self.repeated.unwrap_or(self.weights.len() as f64)
     }
 
     /// The working rank r.

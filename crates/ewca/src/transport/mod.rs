@@ -8,6 +8,7 @@ mod sinkhorn;
 mod symmetric;
 
 pub use plan::Plan;
+pub(crate) use plan::row_perplexities;
 pub use sinkhorn::{Coupling, SinkhornLimits, sinkhorn_knopp, sinkhorn_log};
 pub(crate) use symmetric::Balancer;
 
@@ -51,7 +52,7 @@ pub fn self_transport(scores: &Matrix, weights: &[f64], epsilon: f64, tolerance:
     let start = vec![0.0; weights.len()];
     let balanced = Balancer::default().balance(&kernel, weights, start, &nothing, tolerance, 1000);
     let error = balanced.marginal_error;
-    Ok((Plan::new(scores.clone(), weights.to_vec(), balanced.potential, epsilon), error))
+    Ok((Plan::new(scores.clone(), weights.to_vec(), balanced.potential, epsilon, None), error))
 }
 
 #[cfg(test)]

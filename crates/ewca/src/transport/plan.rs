@@ -14,17 +14,25 @@ pub struct Plan {
     /// f = g / epsilon.
     scaled_potential: Vec<f64>,
     epsilon: f64,
+    /// The sum of whole-number weights.
+    repeated: Option<f64>,
     /// a_i exp(f_i), and 0 where a_i is 0.
     u: Vec<f64>,
     kernel: Kernel,
 }
 
 impl Plan {
-    pub(crate) fn new(scores: Matrix, weights: Vec<f64>, scaled_potential: Vec<f64>, epsilon: f64) -> Self {
+    pub(crate) fn new(
+        scores: Matrix,
+        weights: Vec<f64>,
+        scaled_potential: Vec<f64>,
+        epsilon: f64,
+        repeated: Option<f64>,
+    ) -> Self {
         let u = weights.iter().zip(&scaled_potential).map(|(&a, f)| if a > 0.0 { a * f.exp() } else { 0.0 }).collect();
         let mut kernel = Kernel::new(false);
         kernel.set_points(&scores, epsilon);
-        Self { scores, weights, scaled_potential, epsilon, u, kernel }
+        Self { scores, weights, scaled_potential, epsilon, repeated, u, kernel }
     }
 
     /// Number of samples n.
@@ -113,12 +121,14 @@ impl Plan {
         shares
     }
 
-    /// The perplexity of each row: exp of the entropy of its shares, the number of samples it spreads over, from 1 to n.
+    /// The perplexity of each row: exp of the entropy of its shares, the number of samples it spreads over, from 1 to n. Where
+    /// all weights were whole numbers, a sample of weight w counts as w samples.
     pub fn perplexities(&self) -> Vec<f64> {
-        let mut perplexities: Vec<f64> = self.kernel.row_entropies(&self.u).into_iter().map(f64::exp).collect();
+        let mut perplexities = row_perplexities(&self.kernel, &self.u, &self.weights, self.repeated);
         for (i, perplexity) in perplexities.iter_mut().enumerate().filter(|(i, _)| self.weights[*i] == 0.0) {
             let shares = self.shares(&self.scores.row(i));
-            *perplexity = shares.iter().filter(|&&q| q > 0.0).map(|q| -q * q.ln()).sum::<f64>().exp();
+            let surprise = |(q, a): (&f64, &f64)| -q * (q / self.repeated.map_or(1.0, |count| a * count)).ln();
+            *perplexity = shares.iter().zip(&self.weights).filter(|(q, _)| **q > 0.0).map(surprise).sum::<f64>().exp();
         }
         perplexities
     }
@@ -152,6 +162,20 @@ impl Plan {
         }
         Ok(dense)
     }
+}
+
+/// The perplexity of each row of the plan with scalings `u`: exp of the entropy of its shares q. With a sum of repeated samples,
+/// sample j stands for a_j sum samples with an equal part of its share: -sum_j q_j log(q_j / (a_j sum)).
+pub(crate) fn row_perplexities(kernel: &Kernel, u: &[f64], weights: &[f64], repeated: Option<f64>) -> Vec<f64> {
+    let mut entropies = kernel.row_entropies(u);
+    if let Some(count) = repeated {
+        let logs = |j: usize| if u[j] > 0.0 { u[j] * (weights[j] * count).ln() } else { 0.0 };
+        let sums = kernel.apply(&Matrix::from_fn(u.len(), 2, |j, c| if c == 0 { u[j] } else { logs(j) }));
+        for (i, entropy) in entropies.iter_mut().enumerate() {
+            *entropy += sums.get(i, 1) / sums.get(i, 0);
+        }
+    }
+    entropies.into_iter().map(f64::exp).collect()
 }
 
 /// The `count` largest shares with their positions, largest first; ties in order of position.

@@ -121,21 +121,22 @@ impl Balancer {
     }
 }
 
-/// Bounds of the potential at the solution.
+/// Bounds of the potential at the solution: of all samples together, so that repeated samples and one of their total weight go
+/// the same way.
 struct Bounds {
     lower: f64,
-    upper: Vec<f64>,
+    upper: f64,
 }
 
 impl Bounds {
     fn new(weights: &[f64]) -> Self {
         let smallest = weights.iter().fold(1.0, |m: f64, &a| m.min(a));
-        Self { lower: 0.5 * smallest.ln(), upper: weights.iter().map(|a| -0.5 * a.ln()).collect() }
+        Self { lower: 0.5 * smallest.ln(), upper: -0.5 * smallest.ln() }
     }
 
     fn clamp(&self, f: &mut [f64]) {
-        for (f, upper) in f.iter_mut().zip(&self.upper) {
-            *f = if f.is_finite() { f.clamp(self.lower, *upper) } else { *upper };
+        for f in f.iter_mut() {
+            *f = if f.is_finite() { f.clamp(self.lower, self.upper) } else { self.upper };
         }
     }
 }

@@ -1,8 +1,6 @@
 //! What must hold by mathematics, whatever the data: limits, symmetries, closed forms.
 
-mod common;
-
-use common::{check_fit, product, subspace_distance};
+use crate::common::{check_fit, product, subspace_distance};
 use ewca::{Ewca, Matrix, MmParams, Model, Samples, Solver, self_transport};
 use proptest::prelude::*;
 use rand::SeedableRng;

@@ -1,8 +1,6 @@
 //! What callers rely on: reproducible bits, resuming, stopping, weights, paths, and errors that say what to do.
 
-mod common;
-
-use common::{check_fit, fixture, subspace_distance};
+use crate::common::{check_fit, fixture, subspace_distance};
 use ewca::{Control, Error, Ewca, FitState, Matrix, Model, Params, Progress, Samples, Solver, Start, Termination};
 
 /// Everything of a model but its timings, as text.
@@ -437,5 +435,22 @@ fn a_rough_plan_does_not_stall_a_warm_start() {
     }
     for model in params.path(&samples, &[11.64, 15.39], &mut |_: &Progress<'_>| Control::Continue).unwrap() {
         assert!(model.converged(), "epsilon {}: {}", model.epsilon, model.termination);
+    }
+}
+
+#[test]
+fn whole_weights_are_repetitions_for_perplexities_too() {
+    // The search for a perplexity used to count samples, whatever their weights.
+    let x = blobs(20, 6);
+    let weights: Vec<f64> = (0..20).map(|i| (i % 4) as f64).collect();
+    let repeated: Vec<f64> = (0..20).flat_map(|i| x[i * 6..(i + 1) * 6].repeat(weights[i] as usize)).collect();
+    let samples = Samples::new(&x, 20, 6).unwrap().with_weights(&weights).unwrap();
+    assert_eq!(samples.count(), 30.0);
+    for params in [Ewca::params(2), Ewca::params(2).perplexity(8.0)] {
+        let one = params.clone().fit(&samples).unwrap();
+        let other = params.fit(&Samples::new(&repeated, 30, 6).unwrap()).unwrap();
+        assert!((one.epsilon / other.epsilon - 1.0).abs() < 1e-8);
+        assert!((one.perplexity.mean / other.perplexity.mean - 1.0).abs() < 1e-8);
+        assert!((one.loss / other.loss - 1.0).abs() < 1e-9);
     }
 }

@@ -1,8 +1,6 @@
 //! Sparse samples give what dense ones give, and are never made dense.
 
-mod common;
-
-use common::check_fit;
+use crate::common::check_fit;
 use ewca::{Error, Ewca, Samples};
 use proptest::prelude::*;
 

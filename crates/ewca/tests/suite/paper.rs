@@ -1,8 +1,6 @@
 //! The first iterates of `bcd` and `mm` are those of the paper, computed here by its formulas in all d dimensions.
 
-mod common;
-
-use common::{check_fit, product, subspace_distance};
+use crate::common::{check_fit, product, subspace_distance};
 use ewca::{
     EigenvalueBound, Ewca, Matrix, MmParams, Orthonormalisation, Samples, SinkhornLimits, Solver, sinkhorn_log,
 };

@@ -1,8 +1,6 @@
 //! Every solver meets the independent high-precision optima of `tests/fixtures`.
 
-mod common;
-
-use common::{FIXTURES, check_fit, fixture, subspace_distance};
+use crate::common::{FIXTURES, check_fit, fixture, subspace_distance};
 use ewca::{EigenvalueBound, Ewca, MmParams, Orthonormalisation, Solver};
 
 fn meets_references(solver: Solver) {

@@ -1,5 +1,4 @@
 //! What the tests share: reference data, and `check_fit`, which every test runs on every fit.
-#![allow(dead_code)] // each test file uses its own part
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -8,7 +7,6 @@ use ewca::{Matrix, Model, Samples, Termination};
 
 /// A small data set with reference optima.
 pub struct Fixture {
-    pub name: &'static str,
     pub data: Vec<f64>,
     pub rows: usize,
     pub columns: usize,
@@ -90,7 +88,7 @@ pub fn fixture(name: &'static str) -> Fixture {
             }
         })
         .collect();
-    Fixture { name, data, rows, columns, weights, cases }
+    Fixture { data, rows, columns, weights, cases }
 }
 
 /// The 63 training samples of khan2001, row-major.
@@ -204,8 +202,11 @@ pub fn check_fit(samples: &Samples<'_, f64>, model: &Model) {
             cost += p * distance(i, j);
             entropy += p * (p / (a[i] * a[j])).ln();
         }
-        let h: f64 = row.iter().filter(|p| **p > 0.0).map(|p| -(p / mass) * (p / mass).ln()).sum();
-        perplexities.push(h.exp());
+        // A sample of whole weight w is w samples, which share what it gets.
+        let samples_at = |j: usize| model.repeated.map_or(1.0, |count| (a[j] * count).round());
+        let h: f64 =
+            (0..n).filter(|&j| row[j] > 0.0).map(|j| -(row[j] / mass) * (row[j] / mass / samples_at(j)).ln()).sum();
+        perplexities.push((h.exp(), samples_at(i)));
     }
     let certificate = &model.certificate;
     assert!(
@@ -219,12 +220,14 @@ pub fn check_fit(samples: &Samples<'_, f64>, model: &Model) {
     let slack = 1e-9 * scale + 1e-12 * epsilon + 10.0 * marginal_error * (scale + epsilon * (n as f64).ln());
     assert!((primal - model.loss).abs() <= slack, "primal {primal}, dual {}", model.loss);
     assert!(certificate.duality_gap >= 0.0);
-    let mean = perplexities.iter().sum::<f64>() / perplexities.len() as f64;
+    let count: f64 = perplexities.iter().map(|(_, samples)| samples).sum();
+    assert_eq!(count, samples.count());
+    let mean = perplexities.iter().map(|(perplexity, samples)| perplexity * samples).sum::<f64>() / count;
     assert!((mean - model.perplexity.mean).abs() < 1e-6 * mean, "perplexity {mean}, said {}", model.perplexity.mean);
     assert!(
         model.perplexity.min <= model.perplexity.mean + 1e-9 && model.perplexity.mean <= model.perplexity.max + 1e-9
     );
-    assert!(model.perplexity.min >= 1.0 - 1e-9 && model.perplexity.max <= n as f64 * (1.0 + 1e-9));
+    assert!(model.perplexity.min >= 1.0 - 1e-9 && model.perplexity.max <= count * (1.0 + 1e-9));
 
     // The eigenvalues of M and what is said of them.
     assert_eq!(certificate.eigenvalues.len(), k);

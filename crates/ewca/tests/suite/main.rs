@@ -1,0 +1,8 @@
+//! All tests of the library from outside, in one program: it is built and linked once.
+
+mod behaviour;
+mod common;
+mod fixtures;
+mod oracles;
+mod paper;
+mod sparse;
