@@ -1,6 +1,7 @@
 //! Development commands: `cargo xtask test` runs everything that must hold before a change lands.
 #![forbid(unsafe_code)]
 
+mod page;
 mod python;
 
 use std::path::{Path, PathBuf};
@@ -9,10 +10,12 @@ use std::time::Instant;
 
 const USAGE: &str = "usage: cargo xtask COMMAND
 
-  test     formatting, lints, all tests (Rust and Python), documentation, licences, and the README's demo
-  python   the Python package alone: its wheel, and its tests
-  wheel    the Python package's wheel, in target/wheels
-  bench    the side-by-side benchmark: writes bench/RESULTS.md (takes minutes)";
+  test         formatting, lints, all tests (Rust, Python and the report's page), documentation, licences, and the README's demo
+  python       the Python package alone: its wheel, and its tests
+  wheel        the Python package's wheel, in target/wheels
+  report-page  builds the report's page from its TypeScript: writes crates/ewca-report/page/dist
+  report-test  the tests of that page alone: types, units, and a real browser
+  bench        the side-by-side benchmark: writes bench/RESULTS.md (takes minutes)";
 
 /// A step of `test`: what it is called, and the command.
 type Step = (&'static str, &'static [&'static str]);
@@ -40,6 +43,8 @@ fn main() -> ExitCode {
         ["wheel"] => {
             python::prepare().and_then(|()| python::wheel("release")).map(|wheel| eprintln!("== {}", wheel.display()))
         }
+        ["report-page"] => page::build(),
+        ["report-test"] => page::test(),
         ["bench"] => run(&["python3", "bench/compare.py"]),
         _ => Err(USAGE.to_string()),
     };
@@ -65,6 +70,7 @@ fn test() -> Result<(), String> {
     }
     steps(&TESTS)?;
     timed("the README's demo", || run(&[&program(), "demo", "-o", "target/demo"]))?;
+    timed("the report's page", page::test)?;
     timed("Python package", python::test)?;
     eprintln!("== all passed");
     Ok(())

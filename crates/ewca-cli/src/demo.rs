@@ -3,18 +3,21 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::path::Path;
 use std::time::Instant;
 
-use ewca::{Ewca, Matrix, Model, Params, Samples};
+use ewca::{Control, Ewca, Matrix, Model, Params, Progress, Samples};
 use ewca_io::{ModelFile, Preprocessing, ReadOptions, read_table_from};
 
 use crate::account::{explained_variance, how_it_ended};
-use crate::args::{DemoJob, Wanted};
+use crate::args::values::geometric;
+use crate::args::{DemoJob, ReportWish, Wanted};
 use crate::failure::Failure;
 use crate::input::Dataset;
 use crate::nearest;
 use crate::outcome::Outcome;
 use crate::plot::{self, Plot};
+use crate::report::ReportSource;
 use crate::results::{ResultsFolder, component_name};
 use crate::summary::{Source, Summary, Times};
 use crate::terminal::Console;
@@ -27,6 +30,11 @@ const COMPONENTS: usize = 5;
 /// Samples whose strongest partners are shown, and how many of them.
 const SHOWN_SAMPLES: usize = 4;
 const SHOWN_PARTNERS: usize = 3;
+/// The path of the report: so many epsilons, from and to these multiples of the fit's. The last few have collapsed.
+const PATH_STEPS: usize = 20;
+const PATH_FROM: f64 = 0.05;
+const PATH_TO: f64 = 14.0;
+const REPORT: &str = "report.html";
 /// Spreads to compare the fit with.
 const OTHER_PERPLEXITIES: [f64; 3] = [3.0, 10.0, 20.0];
 
@@ -39,7 +47,7 @@ pub fn run(job: &DemoJob, console: Console) -> Result<Outcome, Failure> {
 
     let folder = ResultsFolder::make(&job.output)?;
     let samples = train.samples().map_err(refused)?;
-    let wanted = Wanted::default();
+    let wanted = Wanted { components: COMPONENTS, ..Wanted::default() };
     let params = Ewca::params(COMPONENTS)
         .tolerance(wanted.tolerance)
         .max_iterations(wanted.max_iterations)
@@ -49,6 +57,9 @@ pub fn run(job: &DemoJob, console: Console) -> Result<Outcome, Failure> {
     let model = params.clone().fit(&samples).map_err(refused)?;
     let fit = fit_clock.elapsed();
     let spreads = spreads(&params, &samples, &model)?;
+    let epsilons = geometric(PATH_FROM * model.epsilon, PATH_TO * model.epsilon, PATH_STEPS);
+    let quietly = &mut |_: &Progress<'_>| Control::Continue;
+    let path = params.clone().check().and_then(|params| params.path(&samples, &epsilons, quietly)).map_err(refused)?;
 
     let times = Times { read, fit, total: clock.elapsed() };
     let steps = &train.preprocessing.steps;
@@ -66,13 +77,17 @@ pub fn run(job: &DemoJob, console: Console) -> Result<Outcome, Failure> {
     let summary = Summary::new(source, &wanted, model, times);
     folder.write(&train, &file, &summary)?;
     folder.write_file(FILE, |file| file.write_all(DATA))?;
+    let wish = ReportWish { file: job.report.clone().unwrap_or_else(|| folder.path().join(REPORT)), tsne: true };
+    let source = ReportSource { name: FILE, label: Some("class"), data: &train, samples: &samples };
+    // The first of the spreads is PCA.
+    source.write(&wish, model, &spreads[0].1, &path, console)?;
 
     let mut text = introduction(&train, &test);
     text.push_str(&the_fit(model, times));
     text.push_str(&scatter(model, &train, &test)?);
     text.push_str(&partners(model, &train));
     text.push_str(&against_pca(&spreads, &train, &test)?);
-    text.push_str(&what_next(&folder));
+    text.push_str(&what_next(&folder, &wish.file));
     console.say(&text);
     console.report(&summary);
     Ok(model.termination.into())
@@ -215,10 +230,11 @@ fn partners(model: &Model, train: &Dataset) -> String {
     text
 }
 
-fn what_next(folder: &ResultsFolder) -> String {
-    let folder = folder.path().display();
+fn what_next(folder: &ResultsFolder, report: &Path) -> String {
+    let (folder, report) = (folder.path().display(), report.display());
     format!(
-        "\nWritten to {folder}: scores.csv, loadings.csv,\nmodel.safetensors, summary.json, and the data.\nThe same by hand:\n\n  ewca fit \
-         {folder}/{FILE} \\\n    --where split=train --label class --id sample -k {COMPONENTS}\n"
+        "\nWritten to {folder}: scores.csv, loadings.csv,\nmodel.safetensors, summary.json, and the data.\nLook at it all in a browser: \
+         {report}\nThe same by hand:\n\n  ewca fit {folder}/{FILE} \\\n    --where split=train --label class --id sample -k \
+         {COMPONENTS}\n"
     )
 }

@@ -8,11 +8,13 @@ use ewca_io::{
     write_partners, write_table,
 };
 use rayon::prelude::*;
+use serde_json::json;
 
 use crate::failure::Failure;
 use crate::input::{Dataset, Input};
 use crate::output::{id_columns, rehearse};
 use crate::results::component_name;
+use crate::terminal::Console;
 use crate::text::count;
 
 /// The files that were asked for.
@@ -39,6 +41,14 @@ pub struct Written {
     pub file: PathBuf,
     /// What it holds, in a few words.
     pub what: String,
+}
+
+impl Written {
+    /// Says so.
+    pub fn say(&self, console: Console) {
+        console.say(&format!("Written to {}: {}\n", self.file.display(), self.what));
+        console.report(&json!({ "event": "written", "file": self.file }));
+    }
 }
 
 impl Exports {

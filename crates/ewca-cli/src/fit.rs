@@ -13,9 +13,10 @@ use crate::checkpoint::{self, Keeper};
 use crate::failure::Failure;
 use crate::input::Dataset;
 use crate::interrupt;
-use crate::memory::{self, Prediction};
+use crate::memory::{self, Prediction, Reporting};
 use crate::outcome::Outcome;
 use crate::progress::{Watcher, Work};
+use crate::report::ReportSource;
 use crate::results::ResultsFolder;
 use crate::summary::{Source, Summary, Times};
 use crate::terminal::Console;
@@ -26,7 +27,8 @@ pub fn run(job: &FitJob, console: Console) -> Result<Outcome, Failure> {
     let name = job.table.input.name();
     start_threads(job.limits.threads)?;
 
-    let plan = memory::Plan { params: &job.params, limits: job.limits, file: &name };
+    let report = job.report.as_ref().map(|_| Reporting { components: job.wanted.components, steps: 0 });
+    let plan = memory::Plan { params: &job.params, limits: job.limits, file: &name, report };
     let reading = plan.before_reading(&job.table, &job.preprocessing)?;
     let data = Dataset::to_fit(job.table.read(console)?, &job.preprocessing, &name)?;
     let read = clock.elapsed();
@@ -34,11 +36,13 @@ pub fn run(job: &FitJob, console: Console) -> Result<Outcome, Failure> {
     let refused = |source| Failure::Fit { file: name.clone(), source };
     let samples = data.samples().map_err(refused)?;
     let Prediction { params, peak } = plan.for_table(&data, reading)?;
+    let within_budget = params.clone();
     let params = params.check().map_err(refused)?;
     let training_checksum = data.table.checksum();
     let state = job.resume.as_deref().map(|file| checkpoint::read(file, training_checksum)).transpose()?;
     let folder = ResultsFolder::make(&job.output)?;
     job.exports.rehearse()?;
+    job.report.iter().try_for_each(|wish| wish.rehearse(data.rows()))?;
     let keeper = job.checkpoint.as_ref().map(|job| Keeper::new(job, training_checksum, console)).transpose()?;
 
     // From here on an interrupted run writes its best result.
@@ -74,7 +78,13 @@ pub fn run(job: &FitJob, console: Console) -> Result<Outcome, Failure> {
     };
     let summary = Summary::new(source, &job.wanted, model, times);
     folder.write(&data, &file, &summary)?;
-    let written = job.exports.write(&job.table.input, &data, model, job.limits.max_memory)?;
+    let mut written = job.exports.write(&job.table.input, &data, model, job.limits.max_memory)?;
+    if let Some(wish) = &job.report {
+        let pca = pca(&samples, &within_budget).map_err(refused)?;
+        let source =
+            ReportSource { name: &input, label: job.table.read.label.as_deref(), data: &data, samples: &samples };
+        written.push(source.write(wish, model, &pca, &[], console)?);
+    }
 
     let account = FitAccount {
         model,

@@ -31,6 +31,7 @@ mod path;
 mod plot;
 mod progress;
 mod reconstruct;
+mod report;
 mod reproduce;
 mod results;
 mod select;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
         Job::Transform(job) => transform::run(&job, console),
         Job::Reconstruct(job) => reconstruct::run(&job, console),
         Job::Neighbours(job) => neighbours::run(&job, console),
+        Job::Report(job) => report::run(&job, console),
         Job::Path(job) => path::run(&job, console),
         Job::Select(job) => select::run(&job, console),
         Job::Evidence(job) => evidence::run(&job, console),

@@ -2,6 +2,7 @@
 
 use ewca::Params;
 use ewca_io::{Forecast, Preprocessing, forecast};
+use ewca_report::page_bytes;
 
 use crate::args::{Limits, TableJob};
 use crate::failure::Failure;
@@ -21,6 +22,28 @@ pub struct Prediction {
     pub peak: usize,
 }
 
+/// A report that will be made of a run's fits.
+#[derive(Debug, Clone, Copy)]
+pub struct Reporting {
+    /// The number of components.
+    pub components: usize,
+    /// The fits along epsilon that it holds.
+    pub steps: usize,
+}
+
+impl Reporting {
+    /// The bytes of the fits that are held beside the one that is made: PCA, the fit itself, and the path.
+    fn fits(self, rows: usize, columns: usize) -> usize {
+        let one = rows.saturating_add(columns).saturating_mul(self.components).saturating_mul(size_of::<f64>());
+        one.saturating_mul(self.steps.saturating_add(2))
+    }
+
+    /// The bytes of the page while it is made: its parts, its data as text, and the whole.
+    fn page(self, rows: usize, columns: usize) -> usize {
+        page_bytes(rows, columns, self.components, self.steps).saturating_mul(3)
+    }
+}
+
 /// A fit that is about to be made of a table.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan<'a> {
@@ -30,6 +53,8 @@ pub struct Plan<'a> {
     pub limits: Limits,
     /// The table's name in messages.
     pub file: &'a str,
+    /// The report that follows, if one does.
+    pub report: Option<Reporting>,
 }
 
 impl Plan<'_> {
@@ -54,12 +79,15 @@ impl Plan<'_> {
         // The peak may be a quarter above the prediction, and the limit is kept all the same.
         let limit = self.limits.max_memory.unwrap_or(usize::MAX);
         let budget = limit - limit / 5;
-        let held = table.saturating_add(PROGRAM);
+        let fits = self.report.map_or(0, |report| report.fits(rows, columns));
+        let held = table.saturating_add(PROGRAM).saturating_add(fits);
         let params = self.params.clone().memory_budget(budget.saturating_sub(held));
         let fit = match params.clone().check().and_then(|params| params.memory_needed(rows, columns)) {
             Err(ewca::Error::Memory { needed, .. }) => needed,
             other => other.map_err(refused)?,
         };
+        // The page is made when the fits are done.
+        let fit = fit.max(self.report.map_or(0, |report| report.page(rows, columns)));
         let left_behind = reading.saturating_sub(table).min(LEFT_BEHIND);
         let peak = held.saturating_add(fit).saturating_add(left_behind).max(reading.saturating_add(PROGRAM));
         match peak > budget {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use ewca::{Model, Params, Samples, Start, Termination};
+use ewca::{DEFAULT_PERPLEXITY, Model, Params, Samples, Start, Termination};
 use ewca_io::{Frame, Preprocessing, write_table};
 use serde_json::json;
 
@@ -13,16 +13,17 @@ use crate::failure::Failure;
 use crate::fit::{pca, start_threads};
 use crate::input::Dataset;
 use crate::interrupt;
-use crate::memory;
+use crate::memory::{self, Reporting};
 use crate::outcome::Outcome;
 use crate::output::rehearse;
 use crate::progress::{Watcher, Work};
+use crate::report::ReportSource;
 use crate::results::ResultsFolder;
 use crate::terminal::Console;
 use crate::text::{count, number, percent, wrapped};
 
 /// Epsilons of a path that was given none.
-const AUTOMATIC: usize = 20;
+pub const AUTOMATIC: usize = 20;
 /// A direction of variance s2 collapses at epsilon = 3 s2 if the data are Gaussian along it; a little more is past it.
 const PAST_COLLAPSE: f64 = 3.6;
 /// From the first epsilon to the last. At the first, neighbours hardly count.
@@ -46,7 +47,12 @@ const COLUMNS: [&str; 9] = [
 pub fn run(job: &PathJob, console: Console) -> Result<Outcome, Failure> {
     let name = job.table.input.name();
     start_threads(job.limits.threads)?;
-    let plan = memory::Plan { params: &job.params, limits: job.limits, file: &name };
+    let steps = match &job.steps {
+        Steps::Automatic => AUTOMATIC,
+        Steps::Epsilons(steps) | Steps::Perplexities(steps) => steps.len(),
+    };
+    let report = job.report.as_ref().map(|_| Reporting { components: job.components, steps });
+    let plan = memory::Plan { params: &job.params, limits: job.limits, file: &name, report };
     let reading = plan.before_reading(&job.table, &job.preprocessing)?;
     let data = Dataset::to_fit(job.table.read(console)?, &job.preprocessing, &name)?;
     let refused = |source| Failure::Fit { file: name.clone(), source };
@@ -54,11 +60,8 @@ pub fn run(job: &PathJob, console: Console) -> Result<Outcome, Failure> {
     let params = plan.for_table(&data, reading)?.params;
     let _folder = ResultsFolder::make_for(job.output.parent().unwrap_or(&job.output))?;
     rehearse(&job.output)?;
+    job.report.iter().try_for_each(|wish| wish.rehearse(data.rows()))?;
 
-    let steps = match &job.steps {
-        Steps::Automatic => AUTOMATIC,
-        Steps::Epsilons(steps) | Steps::Perplexities(steps) => steps.len(),
-    };
     let mut watcher = Watcher::new(Work::Steps(steps), console);
     interrupt::keep_results(watcher.stop_notice());
     console.say(&what_was_read(&name, &data));
@@ -73,6 +76,13 @@ pub fn run(job: &PathJob, console: Console) -> Result<Outcome, Failure> {
     write_table(&job.output, &Frame { rows: rows.len(), texts: &[], columns: &columns, values: &values })?;
     console.say(&account(&models, &job.preprocessing));
     console.say(&format!("\nWritten to {}: {}\n", job.output.display(), count(rows.len(), "row")));
+    if let (Some(wish), Some(model)) = (&job.report, of_the_path(&models)) {
+        let pca = pca(&samples, &params).map_err(refused)?;
+        let short_name = job.table.input.short_name();
+        let label = job.table.read.label.as_deref();
+        let source = ReportSource { name: &short_name, label, data: &data, samples: &samples };
+        source.write(wish, model, &pca, &models, console)?.say(console);
+    }
     for model in &models {
         console.report(&json!({
             "event": "step",
@@ -124,8 +134,15 @@ fn fitted(samples: &Samples<'_>, params: &Params, steps: &Steps, watcher: &mut W
     }
 }
 
+/// The fit that a report begins with: the one whose perplexity is nearest to the default, among those that have not collapsed.
+fn of_the_path(models: &[Model]) -> Option<&Model> {
+    let distance = |model: &Model| (model.perplexity.mean / DEFAULT_PERPLEXITY).ln().abs();
+    let standing = models.iter().filter(|model| !model.certificate.collapsed);
+    standing.min_by(|a, b| distance(a).total_cmp(&distance(b))).or(models.first())
+}
+
 /// A path from PCA to just past the collapse.
-fn automatic(samples: &Samples<'_>, params: &Params, watcher: &mut Watcher) -> ewca::Result<Vec<Model>> {
+pub fn automatic(samples: &Samples<'_>, params: &Params, watcher: &mut Watcher) -> ewca::Result<Vec<Model>> {
     let variances = pca(samples, params)?.explained_variance;
     let last = PAST_COLLAPSE * variances[variances.len() - 1];
     let epsilons = geometric(last / RANGE, last, AUTOMATIC);

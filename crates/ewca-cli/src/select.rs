@@ -31,7 +31,7 @@ pub fn run(job: &SelectJob, console: Console) -> Result<Outcome, Failure> {
     let name = job.table.input.name();
     start_threads(job.limits.threads)?;
     let (least, most) = (job.components[0], job.components[job.components.len() - 1]);
-    let plan = memory::Plan { params: &Ewca::params(most), limits: job.limits, file: &name };
+    let plan = memory::Plan { params: &Ewca::params(most), limits: job.limits, file: &name, report: None };
     let reading = plan.before_reading(&job.table, &job.preprocessing)?;
     let data = Dataset::to_fit(job.table.read(console)?, &job.preprocessing, &name)?;
     plan.for_table(&data, reading)?;

@@ -18,13 +18,17 @@ fn the_demonstration_shows_what_it_promises() {
         "train_01 EWS train_02 EWS",
         "of all mass stays within its class",
         "Written to ewca-out/demo",
+        "in a browser: ewca-out/demo/report.html",
         "--where split=train --label class --id sample -k 5",
     ] {
         assert!(run.out.contains(part), "no '{part}' in:\n{}", run.out);
     }
     assert!(run.out.lines().all(|line| line.chars().count() <= 80), "{}", run.out);
     let files = shop.list("ewca-out/demo");
-    assert_eq!(files, ["khan2001.csv.gz", "loadings.csv", "model.safetensors", "scores.csv", "summary.json"]);
+    assert_eq!(
+        files,
+        ["khan2001.csv.gz", "loadings.csv", "model.safetensors", "report.html", "scores.csv", "summary.json"]
+    );
     let summary = shop.summary("ewca-out/demo");
     assert_eq!((&summary["n_samples"], &summary["n_features"]), (&63.into(), &2308.into()));
     assert_eq!(summary["termination"], "converged");

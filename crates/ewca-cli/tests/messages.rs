@@ -5,11 +5,12 @@ mod common;
 use common::{Workshop, numbers};
 use serde_json::Value;
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "fit",
     "transform",
     "reconstruct",
     "neighbours",
+    "report",
     "path",
     "select",
     "reproduce",
@@ -81,7 +82,7 @@ fn shells_and_man_know_every_command() {
     }
     let page = shop.run(&["man"]).succeeded().out;
     assert!(page.contains(".TH ewca 1"), "{page}");
-    assert!(shop.run(&["man", "-o", "pages/man1"]).succeeded().out.contains("12 pages"));
+    assert!(shop.run(&["man", "-o", "pages/man1"]).succeeded().out.contains("13 pages"));
     let mut expected: Vec<String> = COMMANDS.iter().map(|command| format!("ewca-{command}.1")).collect();
     expected.push("ewca.1".into());
     expected.sort();

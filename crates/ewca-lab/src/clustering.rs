@@ -1,6 +1,7 @@
 //! How well a partition agrees with classes, and how well classes are apart.
 
 use ewca::Matrix;
+use rayon::prelude::*;
 
 use crate::kmeans::squared_distance;
 
@@ -33,15 +34,26 @@ pub fn silhouette(points: &Matrix, classes: &[usize]) -> f64 {
     silhouette_of_rows(&rows, classes)
 }
 
+/// The silhouettes of some of the samples, each against all: see [`silhouette`]. NaN with fewer than two classes.
+pub fn silhouettes(points: &Matrix, classes: &[usize], queries: &[usize]) -> Vec<f64> {
+    let rows: Vec<Vec<f64>> = (0..points.rows()).map(|i| points.row(i)).collect();
+    silhouettes_of_rows(&rows, classes, queries)
+}
+
 pub(crate) fn silhouette_of_rows(rows: &[Vec<f64>], classes: &[usize]) -> f64 {
+    let all: Vec<usize> = (0..rows.len()).collect();
+    silhouettes_of_rows(rows, classes, &all).iter().sum::<f64>() / rows.len() as f64
+}
+
+fn silhouettes_of_rows(rows: &[Vec<f64>], classes: &[usize], queries: &[usize]) -> Vec<f64> {
     let distance = |i: usize, j: usize| squared_distance(&rows[i], &rows[j]).sqrt();
     let count = classes.iter().max().map_or(0, |m| m + 1);
     let mut sizes = vec![0usize; count];
     classes.iter().for_each(|&c| sizes[c] += 1);
     if sizes.iter().filter(|&&s| s > 0).count() < 2 {
-        return f64::NAN;
+        return vec![f64::NAN; queries.len()];
     }
-    let one = |i: usize| {
+    let one = |&i: &usize| {
         let mut sums = vec![0.0; count];
         (0..rows.len()).for_each(|j| sums[classes[j]] += distance(i, j));
         let own = classes[i];
@@ -54,7 +66,7 @@ pub(crate) fn silhouette_of_rows(rows: &[Vec<f64>], classes: &[usize]) -> f64 {
         let larger = within.max(without);
         if larger > 0.0 { (without - within) / larger } else { 0.0 }
     };
-    (0..rows.len()).map(one).sum::<f64>() / rows.len() as f64
+    queries.par_iter().map(one).collect()
 }
 
 #[cfg(test)]
@@ -70,6 +82,8 @@ mod tests {
         let line = Matrix::from_row_major(4, 1, &[0.0, 1.0, 10.0, 11.0]).unwrap();
         let by_hand = (1.0 - 1.0 / 10.5 + 1.0 - 1.0 / 9.5) / 2.0;
         assert!((silhouette(&line, &[0, 0, 1, 1]) - by_hand).abs() < 1e-15);
+        let of_some = silhouettes(&line, &[0, 0, 1, 1], &[1, 2]);
+        assert!(of_some.iter().all(|value| (value - (1.0 - 1.0 / 9.5)).abs() < 1e-15));
         assert!(silhouette(&line, &[0, 0, 0, 0]).is_nan());
     }
 }

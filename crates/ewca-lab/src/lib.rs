@@ -19,7 +19,7 @@ mod strict;
 pub mod tsne;
 mod wilcoxon;
 
-pub use clustering::{adjusted_rand_index, silhouette};
+pub use clustering::{adjusted_rand_index, silhouette, silhouettes};
 pub use error::{Error, Result};
 pub use evidence::{
     Estimate, EvidenceSet, FEWEST, GRID, Measure, Row, Summary, evidence, evidence_figures, evidence_markdown,
@@ -27,7 +27,7 @@ pub use evidence::{
 };
 pub use figures::Figure;
 pub use kmeans::KMeans;
-pub use neighbours::Neighbours;
+pub use neighbours::{Neighbours, nearest_others};
 pub use ranks::spearman;
 pub use select::{Cell, Protocol, Selection, Spread, select};
 pub use splits::{Labels, Split};

@@ -1,6 +1,22 @@
 //! Nearest neighbours of all samples, sorted once, asked often.
 
 use ewca::Matrix;
+use rayon::prelude::*;
+
+/// The nearest other sample of each of `queries`, by Euclidean distance between the rows of `points`; the first of equals. Takes
+/// no more memory than the points, for any number of samples.
+///
+/// # Panics
+/// If there are fewer than two points.
+pub fn nearest_others(points: &Matrix, queries: &[usize]) -> Vec<usize> {
+    let rows: Vec<Vec<f64>> = (0..points.rows()).map(|i| points.row(i)).collect();
+    let distance = |i: usize, j: usize| rows[i].iter().zip(&rows[j]).map(|(x, y)| (x - y) * (x - y)).sum::<f64>();
+    let nearest = |&i: &usize| {
+        let others = (0..rows.len()).filter(|&j| j != i).map(|j| (distance(i, j), j));
+        others.min_by(|x, y| x.0.total_cmp(&y.0)).expect("there is another point").1
+    };
+    queries.par_iter().map(nearest).collect()
+}
 
 /// For each sample all others, nearest first; ties in order of number.
 #[derive(Debug, Clone)]
@@ -63,5 +79,7 @@ mod tests {
         assert_eq!(neighbours.errors(&[4], &[0, 1, 2, 3], &classes), 2);
         // 1 is as far from 0 as from 2: the smaller number wins.
         assert_eq!(neighbours.errors(&[0, 2], &[1], &classes), 0);
+        assert_eq!(nearest_others(&points, &[0, 1, 2, 3, 4]), [1, 0, 1, 4, 3]);
+        assert_eq!(nearest_others(&points, &[3]), [4]);
     }
 }

@@ -19,6 +19,8 @@ Examples:
           five components; the columns 'class' and 'sample' are no features
   ewca fit data.tsv.gz -k 3 --perplexity 20 -v
           each sample spreads over about 20; says where the time went
+  ewca fit data.csv -k 5 --label class --report report.html
+          and one HTML file to look at
   ewca fit pbmc/ --normalize-total 1e4 --log1p --top-variable 2000 -k 10
           a 10x folder of counts, which stay sparse
   ewca fit cells.h5ad --layer counts --write-anndata cells-ewca.h5ad
@@ -31,7 +33,7 @@ Examples:
 Files written to the output folder:
   scores.csv         one row per sample: id, label (if given), ewca1 .. ewcaK
   loadings.csv       one row per feature: feature, ewca1 .. ewcaK
-  model.safetensors  everything, for transform, reconstruct and neighbours
+  model.safetensors  everything, for transform, reconstruct, report and so on
   summary.json       parameters, explained variance, certificate, timings
 
 Exit codes:
@@ -64,10 +66,19 @@ Examples:
   ewca neighbours ewca-out new.csv --id sample
           the training samples that new samples spread over";
 
+pub const REPORT: &str = "\
+Examples:
+  ewca report ewca-out data.csv --label class --id sample -o report.html
+          one HTML file of the model in ewca-out/
+  ewca report ewca-out data.csv --path --tsne -o report.html
+          with a slider along epsilon, and t-SNE as a further view";
+
 pub const PATH: &str = "\
 Examples:
   ewca path data.csv -k 5
           20 epsilons from PCA to just past the collapse
+  ewca path data.csv -k 5 --label class --report path.html
+          the same as one HTML file, with a slider
   ewca path data.csv -k 5 --label class --epsilons 5:200:20 -o path.csv
           20 epsilons from 5 to 200, each larger by the same factor
   ewca path data.csv -k 5 --perplexities 2,5,10,20,50

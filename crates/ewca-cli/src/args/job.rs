@@ -33,6 +33,8 @@ pub enum Job {
     Reconstruct(Box<TransformJob>),
     /// `ewca neighbours`.
     Neighbours(Box<NeighboursJob>),
+    /// `ewca report`.
+    Report(Box<ReportJob>),
     /// `ewca path`.
     Path(Box<PathJob>),
     /// `ewca select`.
@@ -77,10 +79,21 @@ pub struct FitJob {
     pub output: PathBuf,
     /// Further files for results.
     pub exports: Exports,
+    /// The report that is wanted beside them.
+    pub report: Option<ReportWish>,
     /// Where to keep the state of the fit while it runs.
     pub checkpoint: Option<CheckpointJob>,
     /// The state to go on from.
     pub resume: Option<PathBuf>,
+}
+
+/// A report that is to be written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReportWish {
+    /// The file.
+    pub file: PathBuf,
+    /// Whether t-SNE of the scores is part of it.
+    pub tsne: bool,
 }
 
 /// The state of a fit, kept in a file.
@@ -104,6 +117,8 @@ pub struct Limits {
 /// The parameters as the user gave them, where the library's own are not open to readers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wanted {
+    /// The number of components.
+    pub components: usize,
     /// The perplexity to aim at, where one was given.
     pub perplexity: Option<f64>,
     /// The relative gradient at which the fit has converged.
@@ -119,7 +134,7 @@ pub struct Wanted {
 impl Default for Wanted {
     /// What a bare `ewca fit` asks for.
     fn default() -> Self {
-        Self { perplexity: None, tolerance: 1e-6, max_iterations: 1000, restarts: 0, seed: 0 }
+        Self { components: 2, perplexity: None, tolerance: 1e-6, max_iterations: 1000, restarts: 0, seed: 0 }
     }
 }
 
@@ -147,6 +162,21 @@ pub struct NeighboursJob {
     pub output: Option<PathBuf>,
 }
 
+/// The report of a model.
+#[derive(Debug)]
+pub struct ReportJob {
+    /// The model file.
+    pub model: PathBuf,
+    /// The table that it was fitted on.
+    pub table: TableJob,
+    /// Whether a path along epsilon is fitted for it.
+    pub path: bool,
+    /// What to write.
+    pub report: ReportWish,
+    /// What the run may use.
+    pub limits: Limits,
+}
+
 /// Fits along a sequence of epsilons.
 #[derive(Debug)]
 pub struct PathJob {
@@ -158,10 +188,14 @@ pub struct PathJob {
     pub params: Params,
     /// The epsilons.
     pub steps: Steps,
+    /// The number of components.
+    pub components: usize,
     /// What the run may use.
     pub limits: Limits,
     /// The file for the table.
     pub output: PathBuf,
+    /// The report that is wanted beside it.
+    pub report: Option<ReportWish>,
 }
 
 /// The choice of k and epsilon.
@@ -239,4 +273,6 @@ pub enum Steps {
 pub struct DemoJob {
     /// The folder for the results.
     pub output: PathBuf,
+    /// The file for the report; in the folder when `None`.
+    pub report: Option<PathBuf>,
 }

@@ -37,7 +37,7 @@ impl SpreadArgs {
 pub struct MethodArgs {
     /// The number of components
     #[arg(short = 'k', long, value_name = "K", default_value = "2", value_parser = values::at_least_one)]
-    components: usize,
+    pub components: usize,
 
     /// The algorithm; all find the same optimum, lbfgs in the shortest time
     #[arg(long, value_name = "NAME", default_value = "auto")]
@@ -118,6 +118,7 @@ impl MethodArgs {
     /// What was asked for, with the perplexity that goes with it.
     pub fn wanted(&self, perplexity: Option<f64>) -> Wanted {
         Wanted {
+            components: self.components,
             perplexity,
             tolerance: self.tolerance,
             max_iterations: self.max_iterations,

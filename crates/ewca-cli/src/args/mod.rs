@@ -16,8 +16,8 @@ use ewca_lab::Protocol;
 use ewca_lab::experiments::Experiment;
 
 pub use job::{
-    CheckpointJob, DemoJob, EvidenceJob, FitJob, Job, Limits, NeighboursJob, PathJob, ReproduceJob, Request, SelectJob,
-    Steps, TableJob, TransformJob, Wanted,
+    CheckpointJob, DemoJob, EvidenceJob, FitJob, Job, Limits, NeighboursJob, PathJob, ReportJob, ReportWish,
+    ReproduceJob, Request, SelectJob, Steps, TableJob, TransformJob, Wanted,
 };
 use method::{LimitArgs, MethodArgs, SpreadArgs};
 use table::{PreprocessingArgs, TableArgs};
@@ -109,6 +109,7 @@ enum Command {
     Transform(Box<TransformArgs>),
     Reconstruct(Box<ReconstructArgs>),
     Neighbours(Box<NeighboursArgs>),
+    Report(Box<ReportArgs>),
     Path(Box<PathArgs>),
     Select(Box<SelectArgs>),
     Reproduce(Box<ReproduceArgs>),
@@ -125,6 +126,7 @@ impl Command {
             Self::Transform(_) => "transform",
             Self::Reconstruct(_) => "reconstruct",
             Self::Neighbours(_) => "neighbours",
+            Self::Report(_) => "report",
             Self::Path(_) => "path",
             Self::Select(_) => "select",
             Self::Reproduce(_) => "reproduce",
@@ -141,6 +143,7 @@ impl Command {
             Self::Transform(args) => Job::Transform(Box::new(args.into_job())),
             Self::Reconstruct(args) => Job::Reconstruct(Box::new(args.into_job())),
             Self::Neighbours(args) => Job::Neighbours(Box::new(args.into_job())),
+            Self::Report(args) => Job::Report(Box::new(args.into_job())),
             Self::Path(args) => Job::Path(Box::new(args.into_job()?)),
             Self::Select(args) => Job::Select(Box::new(args.into_job())),
             Self::Reproduce(args) if args.what == WhatArg::Evidence => {
@@ -148,7 +151,7 @@ impl Command {
             }
             Self::Reproduce(args) => Job::Reproduce(Box::new(args.into_job())),
             Self::Inspect(args) => Job::Inspect(Box::new(args.table.into_job(args.file, None))),
-            Self::Demo(args) => Job::Demo(DemoJob { output: args.output }),
+            Self::Demo(args) => Job::Demo(DemoJob { output: args.output, report: args.report }),
             Self::Completions(args) => Job::Completions(args.shell),
             Self::Man(args) => Job::Man(args.output),
         })
@@ -219,6 +222,27 @@ struct OutputArgs {
     /// A copy of the .h5ad input with the results in obsm, varm, obsp and uns
     #[arg(long, value_name = "FILE")]
     write_anndata: Option<PathBuf>,
+
+    #[command(flatten)]
+    report: ReportOutput,
+}
+
+#[derive(Debug, Args)]
+struct ReportOutput {
+    /// A report here, one .html file to look at in a browser
+    #[arg(long, value_name = "FILE", value_parser = values::html_file)]
+    report: Option<PathBuf>,
+
+    /// With --report: t-SNE of the scores as a further view (up to 3000 samples)
+    #[arg(long, requires = "report")]
+    tsne: bool,
+}
+
+impl ReportOutput {
+    fn wish(self) -> Option<ReportWish> {
+        let tsne = self.tsne;
+        self.report.map(|file| ReportWish { file, tsne })
+    }
 }
 
 #[derive(Debug, Args)]
@@ -266,6 +290,7 @@ impl FitArgs {
                 anndata: output.write_anndata,
             },
             output: output.output,
+            report: output.report.wish(),
             checkpoint: checkpoint.map(|file| CheckpointJob { file, every: Duration::from_secs_f64(checkpoint_every) }),
             resume,
         })
@@ -366,6 +391,52 @@ impl NeighboursArgs {
             table: self.input.map(|input| self.table.into_job(input, None)),
             count: self.m,
             output: named_file(self.output),
+        }
+    }
+}
+
+/// Make one HTML file that shows what a fit found.
+///
+/// The file opens in a browser from disk, without a network: the embedding (PCA, EWCA, barycentric) to turn, zoom, colour and
+/// select in, the plan, the loadings, the certificate, and how classes are kept apart. `ewca fit`, `path` and `demo` write the
+/// same with --report.
+#[derive(Debug, Args)]
+#[command(after_help = examples::REPORT)]
+struct ReportArgs {
+    /// The model: a model.safetensors, or the folder that holds it
+    model: PathBuf,
+
+    /// The table that the model was fitted on, read with the same options; `-` is standard input
+    input: PathBuf,
+
+    /// The file for the report
+    #[arg(short, long, value_name = "FILE", default_value = "ewca-out/report.html", value_parser = values::html_file)]
+    output: PathBuf,
+
+    /// Fit a path too, 20 epsilons from PCA to just past the collapse, and show it with a slider
+    #[arg(long)]
+    path: bool,
+
+    /// t-SNE of the scores as a further view (up to 3000 samples)
+    #[arg(long)]
+    tsne: bool,
+
+    #[command(flatten)]
+    table: TableArgs,
+
+    #[command(flatten)]
+    limits: LimitArgs,
+}
+
+impl ReportArgs {
+    fn into_job(self) -> ReportJob {
+        let limits = Limits::from(self.limits);
+        ReportJob {
+            model: self.model,
+            table: self.table.into_job(self.input, limits.max_memory),
+            path: self.path,
+            report: ReportWish { file: self.output, tsne: self.tsne },
+            limits,
         }
     }
 }
@@ -581,6 +652,9 @@ struct PathArgs {
     output: PathBuf,
 
     #[command(flatten)]
+    report: ReportOutput,
+
+    #[command(flatten)]
     table: TableArgs,
 
     #[command(flatten)]
@@ -606,10 +680,12 @@ impl PathArgs {
         Ok(PathJob {
             table: self.table.into_job(self.input, limits.max_memory),
             preprocessing: self.preprocessing.into_steps(),
+            components: self.method.components,
             params,
             steps,
             limits,
             output: self.output,
+            report: self.report.wish(),
         })
     }
 }
@@ -630,7 +706,8 @@ struct InspectArgs {
 /// Show the method at work on data that come with the program.
 ///
 /// The data are 63 tumour samples of four kinds with 2308 gene expressions each (Khan et al. 2001), and 20 further samples to
-/// try the result on. Fits five components, compares them with PCA, and writes the same files as `ewca fit`.
+/// try the result on. Fits five components, compares them with PCA, and writes the same files as `ewca fit`,
+/// and report.html, which shows them with a path of 20 epsilons.
 ///
 /// Epsilon says how far each sample's mass spreads over its neighbours; perplexity says the same as a number of neighbours. The
 /// demonstration uses the default perplexity, 5.
@@ -640,6 +717,10 @@ struct DemoArgs {
     /// The folder for the results; it is made if need be
     #[arg(short, long, value_name = "DIR", default_value = "ewca-out/demo")]
     output: PathBuf,
+
+    /// The file for the report [default: report.html in the folder]
+    #[arg(long, value_name = "FILE", value_parser = values::html_file)]
+    report: Option<PathBuf>,
 }
 
 /// Print the completions of a shell.

@@ -84,6 +84,15 @@ pub fn npy_file(text: &str) -> Result<PathBuf, String> {
     }
 }
 
+/// A file for a report.
+pub fn html_file(text: &str) -> Result<PathBuf, String> {
+    let name = text.to_ascii_lowercase();
+    match name.ends_with(".html") || name.ends_with(".htm") {
+        true => Ok(text.into()),
+        false => Err("expected a name that ends in .html".into()),
+    }
+}
+
 /// Several numbers in one argument.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Numbers(pub Vec<f64>);

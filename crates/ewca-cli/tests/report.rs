@@ -1,0 +1,118 @@
+//! Reports, from the outside.
+
+mod common;
+
+use common::{Workshop, clouds, exists};
+
+/// The data that a report holds.
+fn held(shop: &Workshop, file: &str) -> serde_json::Value {
+    let html = shop.read(file);
+    let start = r#"<script type="application/json" id="report">"#;
+    let data = html.split_once(start).expect("data").1.split_once("</script>").unwrap().0;
+    serde_json::from_str(data).unwrap()
+}
+
+const COLUMNS: [&str; 4] = ["--label", "kind", "--id", "name"];
+
+#[test]
+fn a_fit_and_its_model_give_the_same_report() {
+    let shop = Workshop::new();
+    shop.write("data.csv", clouds(60, 6, ","));
+    let fit = ["fit", "data.csv", "-k", "3", "--tsne", "--report", "a.html"];
+    let run = shop.run(&[&fit[..], &COLUMNS].concat()).succeeded();
+    assert!(run.out.contains("Written to a.html: the report,"), "{}", run.out);
+    let report = ["report", "ewca-out", "data.csv", "--tsne", "-o", "b.html"];
+    let run = shop.run(&[&report[..], &COLUMNS].concat()).succeeded();
+    assert!(run.out.contains("Written to b.html: the report,"), "{}", run.out);
+    assert!(shop.read("a.html") == shop.read("b.html"), "byte for byte");
+    let data = held(&shop, "a.html");
+    assert_eq!((&data["data"]["name"], &data["data"]["label"]), (&"data.csv".into(), &"kind".into()));
+    assert_eq!(data["views"].as_array().unwrap().len(), 4);
+    assert_eq!(data["path"], serde_json::Value::Null);
+    // The model remembers names and classes; without --label the column's name is not known.
+    shop.run(&["report", "ewca-out/model.safetensors", "data.csv", "--ignore", "kind", "--ignore", "name"]).succeeded();
+    let data = held(&shop, "ewca-out/report.html");
+    assert_eq!((&data["ids"][0], &data["labels"]["names"][0]), (&"s0".into(), &"ash".into()));
+}
+
+#[test]
+fn a_path_comes_with_its_report() {
+    let shop = Workshop::new();
+    shop.write("data.csv", clouds(60, 6, ","));
+    let path = ["path", "data.csv", "-k", "2", "--report", "path.html"];
+    let run = shop.run(&[&path[..], &COLUMNS].concat()).succeeded();
+    assert!(run.out.contains("Written to path.html: the report,"), "{}", run.out);
+    let data = held(&shop, "path.html");
+    let steps = data["path"]["steps"].as_array().unwrap();
+    assert!(steps.len() >= 20);
+    assert_eq!((&steps[0]["collapsed"], &steps[steps.len() - 1]["collapsed"]), (&false.into(), &true.into()));
+    // It begins with a fit of the path that has not collapsed.
+    let current = data["path"]["current"].as_u64().unwrap() as usize;
+    assert_eq!(steps[current]["epsilon"], data["epsilon"]);
+    assert_eq!(steps[current]["collapsed"], false);
+    // A model can be given a path afterwards.
+    shop.run(&[&["fit", "data.csv"], &COLUMNS[..]].concat()).succeeded();
+    shop.run(&[&["report", "ewca-out", "data.csv", "--path", "-o", "b.html"], &COLUMNS[..]].concat()).succeeded();
+    assert!(held(&shop, "b.html")["path"]["steps"].as_array().unwrap().len() >= 20);
+}
+
+#[test]
+fn the_demo_has_twenty_epsilons_and_the_same_bytes_every_time() {
+    let shop = Workshop::new();
+    shop.run(&["demo", "-q"]).succeeded();
+    shop.run(&["demo", "-q", "-o", "again", "--report", "again.html"]).succeeded();
+    assert!(shop.read("ewca-out/demo/report.html") == shop.read("again.html"), "byte for byte");
+    assert!(!exists(&shop.path("again/report.html")));
+    let data = held(&shop, "again.html");
+    let steps = data["path"]["steps"].as_array().unwrap();
+    assert_eq!(steps.len(), 20);
+    assert_eq!((&steps[0]["collapsed"], &steps[19]["collapsed"]), (&false.into(), &true.into()));
+    assert!(shop.read("again.html").len() < 1_000_000);
+}
+
+#[test]
+fn hostile_names_come_through_as_text() {
+    let shop = Workshop::new();
+    let table = clouds(30, 4, ",")
+        .replace("oak", "<script>alert(1)</script>")
+        .replace("s1,", "=cmd(),")
+        .replace("x2", "</style>&");
+    shop.write("<b>.csv", table);
+    shop.run(&[&["fit", "<b>.csv", "--report", "r.html"], &COLUMNS[..]].concat()).succeeded();
+    let html = shop.read("r.html");
+    assert!(!html.contains("<script>alert") && !html.contains("<b>"));
+    assert!(html.contains("<title>&lt;b&gt;.csv"));
+    let data = held(&shop, "r.html");
+    assert_eq!(data["labels"]["names"][0], "<script>alert(1)</script>");
+    assert_eq!(data["ids"][1], "=cmd()");
+    assert!(data["loadings"]["features"].as_array().unwrap().contains(&"</style>&".into()));
+}
+
+#[test]
+fn what_cannot_be_reported_is_told_before_the_work() {
+    let shop = Workshop::new();
+    shop.write("data.csv", clouds(60, 6, ","));
+    shop.write("other.csv", clouds(61, 6, ","));
+    shop.run(&[&["fit", "data.csv", "-q"], &COLUMNS[..]].concat()).succeeded();
+    let other = shop.run(&[&["report", "ewca-out", "other.csv"], &COLUMNS[..]].concat());
+    other.failed_saying(&["other.csv: is not the table that ewca-out was fitted on", "fit this one with --report"]);
+    shop.write("long.csv", common::numbers(3001, 2));
+    let large = shop.run(&["fit", "long.csv", "--report", "r.html", "--tsne", "-o", "long"]);
+    large.failed_saying(&["r.html: --tsne takes time", "3001 are more than 3000", "leave it out"]);
+    let nowhere = shop.run(&[&["fit", "data.csv", "-o", "new", "--report", "data.csv/r.html"], &COLUMNS[..]].concat());
+    assert_eq!(nowhere.code, Some(1), "{nowhere:?}");
+    assert!(!exists(&shop.path("new")) && !exists(&shop.path("long")));
+    assert_eq!(shop.run(&["fit", "data.csv", "--report", "r.txt"]).code, Some(2));
+    assert_eq!(shop.run(&["fit", "data.csv", "--tsne"]).code, Some(2));
+}
+
+#[test]
+fn the_peak_of_memory_is_predicted_with_a_report() {
+    let shop = Workshop::new();
+    shop.write("data.csv", common::numbers(4000, 40));
+    let arguments = ["fit", "data.csv", "-k", "5", "--epsilon", "20", "--max-iterations", "1", "--threads", "2", "-v"];
+    let run = shop.run(&[&arguments[..], &["--report", "r.html"]].concat());
+    let line = run.out.lines().find(|line| line.trim().starts_with("memory")).unwrap_or_else(|| panic!("{run:?}"));
+    let sizes: Vec<f64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    assert!((sizes[1] / sizes[0] - 1.0).abs() < 0.25, "{line}");
+}

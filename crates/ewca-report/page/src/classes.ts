@@ -1,0 +1,30 @@
+import { byId } from './dom';
+import { confusionMatrix, drawingWidth, pairedBars } from './drawings';
+import { saveSvg } from './figures';
+import type { Classes, Report } from './report';
+import { segments } from './segments';
+import { counted, fileStem, percent } from './text';
+
+export function classes(report: Report): void {
+  const { classes, labels } = report;
+  if (!classes || !labels) return;
+  byId('classes').hidden = false;
+  const stem = fileStem(report.data.name);
+  byId('classes-note').textContent = `Do the scores keep the classes apart? The nearest other sample is of another class for ${percent(classes.ewca.error)} of ${counted(classes.asked, 'sample')} by EWCA's scores, and for ${percent(classes.pca.error)} by PCA's.`;
+  let matrix: SVGElement | null = null;
+  const show = (key: string): void => {
+    const { counts } = classes[key as keyof Pick<Classes, 'ewca' | 'pca'>];
+    matrix = confusionMatrix(labels.names, counts, `Confusion matrix by the scores of ${key === 'ewca' ? 'EWCA' : 'PCA'}`, drawingWidth(byId('confusion')));
+    byId('confusion').replaceChildren(matrix);
+  };
+  segments(byId('confusion-of'), [['ewca', 'EWCA'], ['pca', 'PCA']], 'ewca', show);
+  show('ewca');
+  byId('confusion-svg').addEventListener('click', () => matrix && saveSvg(`${stem}-confusion`, matrix));
+
+  const pairs = classes.silhouettes.map((entry) => ({ name: entry.name, note: counted(entry.samples, 'sample'), first: entry.ewca, second: entry.pca }));
+  const values = pairs.flatMap((pair) => [pair.first ?? 0, pair.second ?? 0]);
+  const low = Math.min(0, ...values);
+  const bars = pairedBars(pairs, [low, Math.max(0.1, ...values)], (value) => value.toFixed(2), 'Silhouette of each class, EWCA and PCA', drawingWidth(byId('silhouettes')));
+  byId('silhouettes').append(bars);
+  byId('silhouette-svg').addEventListener('click', () => saveSvg(`${stem}-silhouettes`, bars));
+}

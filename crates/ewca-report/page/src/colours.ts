@@ -1,0 +1,53 @@
+// Colours that people with any colour vision can tell apart, and that differ in lightness too.
+
+/** Okabe and Ito's, in the order of the project's other figures; classes beyond them differ in shape. */
+const CLASSES_LIGHT = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#333333', '#56b4e9', '#d55e00', '#8c8c8c'];
+const CLASSES_DARK = ['#4ea5e0', '#f0b429', '#2fc79b', '#e59ac4', '#f2f2f2', '#9ad6ff', '#ff7f3f', '#a5a5a5'];
+
+export type Rgb = [number, number, number];
+
+export type Shape = 'circle' | 'square' | 'triangle' | 'diamond';
+const SHAPES: Shape[] = ['circle', 'square', 'triangle', 'diamond'];
+
+export function classColour(index: number, dark: boolean): string {
+  const colours = dark ? CLASSES_DARK : CLASSES_LIGHT;
+  return colours[index % colours.length]!;
+}
+
+/** Colour and shape repeat with different periods, so that 8 x 4 pairs are distinct. */
+export function classShape(index: number): Shape {
+  return SHAPES[(index + Math.floor(index / CLASSES_LIGHT.length)) % SHAPES.length]!;
+}
+
+// Viridis (public domain), without its palest end in light mode and its darkest in dark mode.
+const VIRIDIS: Rgb[] = [[68, 1, 84], [65, 68, 135], [42, 120, 142], [34, 168, 132], [122, 209, 81], [253, 231, 37]];
+
+/** The colour of a part between 0 and 1. */
+export function continuous(part: number, dark: boolean): Rgb {
+  const [from, to] = dark ? [0.18, 1] : [0, 0.93];
+  return ramp(VIRIDIS, from + (to - from) * part);
+}
+
+// White, through blue, to nearly black, and the reverse: the more, the further from the page's background.
+const BLUES: Rgb[] = [[255, 255, 255], [198, 219, 239], [107, 174, 214], [33, 102, 172], [5, 30, 80]];
+const BLUES_DARK: Rgb[] = [[24, 27, 33], [22, 58, 104], [40, 112, 181], [125, 190, 232], [240, 249, 255]];
+
+/** The colour of a share in a heat map. */
+export function heat(part: number, dark: boolean): Rgb {
+  return ramp(dark ? BLUES_DARK : BLUES, part);
+}
+
+function ramp(stops: Rgb[], part: number): Rgb {
+  const place = Math.min(1, Math.max(0, Number.isFinite(part) ? part : 0)) * (stops.length - 1);
+  const at = Math.min(stops.length - 2, Math.floor(place));
+  const [low, high] = [stops[at]!, stops[at + 1]!];
+  const mix = (c: 0 | 1 | 2): number => Math.round(low[c] + (high[c] - low[c]) * (place - at));
+  return [mix(0), mix(1), mix(2)];
+}
+
+export const css = ([r, g, b]: Rgb): string => `rgb(${r}, ${g}, ${b})`;
+
+export function rgb(hex: string): Rgb {
+  const value = Number.parseInt(hex.slice(1), 16);
+  return [(value >> 16) & 255, (value >> 8) & 255, value & 255];
+}

@@ -1,0 +1,56 @@
+// The report's page: reads the data that the file holds, and fills the template.
+
+import { convergence, pathCharts } from './charts';
+import { classes } from './classes';
+import { byId, el, isDark } from './dom';
+import { type Embedding, embedding } from './embedding';
+import { loadings } from './loadings';
+import { overview } from './overview';
+import { type PlanSection, plan } from './plan';
+import { type Report, Samples } from './report';
+
+/** The licences of what is bundled; the build puts them here. */
+declare const LICENCES: string;
+
+declare global {
+  interface Window {
+    /** For tests and for the curious. */
+    ewcaReport: { report: Report; embedding: Embedding; plan: PlanSection };
+  }
+}
+
+const report = JSON.parse(byId('report').textContent!) as Report;
+overview(report);
+const samples = new Samples(report);
+const shown = embedding(report, samples);
+const paths = pathCharts(report, () => shown.step() ?? (report.path ? report.path.current : null), shown.goTo);
+shown.changed = () => paths.forEach((plot) => plot.redraw(false, false));
+const planSection = plan(report);
+loadings(report);
+classes(report);
+const courses = convergence(report);
+byId('version').textContent = `Made by ewca ${report.version}.`;
+byId('licences').textContent = `This page bundles:\n\n${LICENCES}`;
+window.ewcaReport = { report, embedding: shown, plan: planSection };
+
+// Contents: a link for every section that there is.
+for (const section of document.querySelectorAll<HTMLElement>('main > section:not([hidden])')) {
+  byId('contents').append(el('a', { href: `#${section.id}` }, section.querySelector('h2')!.textContent!));
+}
+
+// Light and dark: the system's, unless the reader chooses. Canvases must be drawn again.
+const theme = byId<HTMLButtonElement>('theme');
+function restyle(): void {
+  theme.textContent = isDark() ? 'Light' : 'Dark';
+  shown.restyle();
+  planSection.restyle();
+  for (const plot of [...paths, ...courses]) plot.redraw(false, true);
+}
+theme.addEventListener('click', () => {
+  document.documentElement.dataset['theme'] = isDark() ? 'light' : 'dark';
+  restyle();
+});
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', restyle);
+matchMedia('print').addEventListener('change', restyle);
+byId('print').addEventListener('click', () => window.print());
+restyle();

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { collapseFrom } from '../src/charts';
+import { classColour, classShape, continuous, heat } from '../src/colours';
+import { around, eased, inside, moved, zoomed } from '../src/geometry';
+import { darkest } from '../src/heatmap';
+import { extremes } from '../src/loadings';
+import { floats, numbers, shorts, words } from '../src/report';
+import { count, counted, csv, csvCell, fileStem, number, percent, tick } from '../src/text';
+
+const base64 = (bytes: number[]): string => Buffer.from(bytes).toString('base64');
+
+test('arrays are little-endian', () => {
+  assert.deepEqual([...shorts(base64([1, 0, 0, 1, 255, 255]))], [1, 256, 65535]);
+  assert.deepEqual([...words(base64([1, 0, 0, 0, 0, 0, 1, 0]))], [1, 65536]);
+  assert.deepEqual([...floats(base64([0, 0, 192, 63]))], [1.5]);
+  assert.deepEqual([...numbers({ low: -1, high: 3, values: base64([0, 0, 255, 255]) })], [-1, 3]);
+  const wide = numbers({ low: -Number.MAX_VALUE, high: Number.MAX_VALUE, values: base64([0, 0, 255, 255]) });
+  assert.deepEqual([...wide], [-Number.MAX_VALUE, Number.MAX_VALUE]);
+  assert.equal(shorts('').length, 0);
+});
+
+test('cells that look like formulas stay text', () => {
+  assert.equal(csvCell('=cmd()'), "'=cmd()");
+  assert.equal(csvCell('@SUM(A1)'), "'@SUM(A1)");
+  assert.equal(csvCell('+1+2'), "'+1+2");
+  assert.equal(csvCell('-2+3'), "'-2+3");
+  assert.equal(csvCell('  =1'), "'  =1");
+  assert.equal(csvCell('\t=1'), `"'\t=1"`);
+  assert.equal(csvCell('\uff1d1'), "'\uff1d1");
+  assert.equal(csvCell('=HYPERLINK("a","b")'), `"'=HYPERLINK(""a"",""b"")"`);
+  for (const plain of ['-1.5', '+3', '1e-5', 'gene-1', 'a=b', '', '\u03b1']) assert.equal(csvCell(plain), plain);
+  assert.equal(csvCell(-0.25), '-0.25');
+  assert.equal(csvCell(Number.NaN), '');
+  assert.equal(csvCell('a,b'), '"a,b"');
+  assert.equal(csv(['x', '=y'], [['say "hi"', 2]]), `x,'=y\r\n"say ""hi""",2\r\n`);
+});
+
+test('numbers for people', () => {
+  assert.deepEqual([0, 1, 12.3456, -1234.56, 98765.4, 0.012345, 1e-5, 2.5e7].map(number), ['0', '1.000', '12.35', '-1235', '98765', '0.01235', '1.00e-5', '2.50e7']);
+  assert.deepEqual([0, 0.5, 0.0123, 0.00012, 1].map(percent), ['0%', '50.0%', '1.2%', '0.012%', '100.0%']);
+  assert.deepEqual([800, 0.1, 1e-6, 2e7, 12.345678].map(tick), ['800', '0.1', '1e-6', '2e7', '12.35']);
+  assert.deepEqual([count(12345), counted(1, 'sample'), counted(2, 'class', 'classes')], ['12,345', '1 sample', '2 classes']);
+});
+
+test('names of files are harmless', () => {
+  assert.equal(fileStem('khan2001.csv.gz'), 'khan2001');
+  assert.equal(fileStem('../../etc/passwd'), 'etc_passwd');
+  assert.equal(fileStem('<script>'), 'script_');
+  assert.equal(fileStem('///'), 'ewca');
+});
+
+test('a lasso holds what is inside', () => {
+  const square: [number, number][] = [[0, 0], [4, 0], [4, 4], [0, 4]];
+  assert.ok(inside(square, 2, 2) && !inside(square, 5, 2) && !inside(square, 2, -1));
+  // A bow tie: its line crosses itself in the middle.
+  const bow: [number, number][] = [[0, 0], [4, 4], [4, 0], [0, 4]];
+  assert.ok(inside(bow, 0.5, 2) && inside(bow, 3.5, 2) && !inside(bow, 2, 3.5) && !inside(bow, 2, 0.5));
+  assert.ok(!inside([], 0, 0));
+});
+
+test('windows hold all points and move as asked', () => {
+  assert.deepEqual(around([0, 10], [-1, 1]), { x0: -0.5, x1: 10.5, y0: -1.1, y1: 1.1 });
+  const constant = around([3, 3], [0, 0]);
+  assert.ok(constant.x0 < 3 && constant.x1 > 3 && constant.y0 < 0 && constant.y1 > 0);
+  assert.deepEqual(around([], []), { x0: -1, x1: 1, y0: -1, y1: 1 });
+  const unit = { x0: 0, x1: 2, y0: 0, y1: 4 };
+  assert.deepEqual(zoomed(unit, 0.5, 0, 4), { x0: 0, x1: 1, y0: 2, y1: 4 });
+  assert.deepEqual(moved(unit, 0.5, -0.25), { x0: 1, x1: 3, y0: -1, y1: 3 });
+  assert.deepEqual([eased(0), eased(0.5), eased(1)], [0, 0.5, 1]);
+});
+
+test('the extremes of a component', () => {
+  assert.deepEqual(extremes([0.5, -2, 3, 0, -1, 1], 2), { positive: [2, 5], negative: [1, 4] });
+  assert.deepEqual(extremes([1, 2], 5), { positive: [1, 0], negative: [] });
+});
+
+test('the collapse lies between two fits', () => {
+  assert.equal(collapseFrom([{ epsilon: 1, collapsed: false }, { epsilon: 4, collapsed: true }]), 2);
+  assert.equal(collapseFrom([{ epsilon: 1, collapsed: false }]), null);
+  assert.equal(collapseFrom([{ epsilon: 3, collapsed: true }]), 3);
+});
+
+test('the darkest share is not an outlier', () => {
+  const values = Array.from({ length: 1000 }, (_, at) => (at === 0 ? 100 : 1));
+  assert.equal(darkest(values), 1);
+  assert.equal(darkest([0, 0, 5]), 5);
+  assert.equal(darkest([0, 0]), 1);
+});
+
+test('classes differ in colour or shape, on light and dark', () => {
+  for (const dark of [false, true]) {
+    const looks = Array.from({ length: 32 }, (_, at) => `${classColour(at, dark)} ${classShape(at)}`);
+    assert.equal(new Set(looks).size, 32);
+  }
+});
+
+test('ramps become monotonically lighter or darker', () => {
+  const lightness = ([r, g, b]: number[]): number => 0.2126 * r! + 0.7152 * g! + 0.0722 * b!;
+  const steps = Array.from({ length: 21 }, (_, at) => at / 20);
+  for (const dark of [false, true]) {
+    const shares = steps.map((part) => lightness(heat(part, dark)));
+    assert.ok(shares.every((value, at) => at === 0 || (dark ? value > shares[at - 1]! : value < shares[at - 1]!)));
+    const values = steps.map((part) => lightness(continuous(part, dark)));
+    assert.ok(values.every((value, at) => at === 0 || value > values[at - 1]!));
+  }
+  assert.deepEqual(heat(Number.NaN, false), [255, 255, 255]);
+});

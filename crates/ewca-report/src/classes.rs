@@ -1,0 +1,131 @@
+//! Classes: their numbers, and how scores keep them apart.
+
+use std::collections::HashMap;
+
+use ewca::Matrix;
+use ewca_lab::{nearest_others, silhouettes};
+
+use crate::report::{Classes, Confusion, Silhouette};
+use crate::sample::shown_samples;
+
+/// The most classes that are compared: a matrix of more is no picture.
+pub const MOST_COMPARED: usize = 60;
+/// The most samples whose nearest neighbours and silhouettes are looked for, each among all.
+const MOST_ASKED: usize = 2000;
+
+/// Classes by number, in the order of their names: as numbers where all of them are.
+#[derive(Debug)]
+pub struct Numbered {
+    /// The class of each sample.
+    pub classes: Vec<usize>,
+    /// The names of the classes.
+    pub names: Vec<String>,
+    /// The samples that are asked for their neighbours.
+    pub asked: Vec<usize>,
+}
+
+impl Numbered {
+    /// Numbers the distinct texts.
+    pub fn new(labels: &[String]) -> Self {
+        let mut names = labels.to_vec();
+        names.sort_unstable();
+        names.dedup();
+        let numbers: Option<Vec<f64>> = names.iter().map(|name| name.parse().ok()).collect();
+        if let Some(numbers) = numbers {
+            let mut pairs: Vec<(f64, String)> = numbers.into_iter().zip(names).collect();
+            pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
+            names = pairs.into_iter().map(|(_, name)| name).collect();
+        }
+        let number: HashMap<&str, usize> = names.iter().enumerate().map(|(at, name)| (name.as_str(), at)).collect();
+        let classes: Vec<usize> = labels.iter().map(|label| number[label.as_str()]).collect();
+        let asked = shown_samples(labels.len(), Some(&classes), MOST_ASKED);
+        Self { classes, names, asked }
+    }
+
+    /// The part of the samples whose nearest other one is of another class.
+    pub fn error(&self, scores: &Matrix) -> f64 {
+        let nearest = nearest_others(scores, &self.asked);
+        let wrong = self.asked.iter().zip(nearest).filter(|&(&i, j)| self.classes[i] != self.classes[j]).count();
+        wrong as f64 / self.asked.len() as f64
+    }
+
+    /// The class of the nearest other sample.
+    fn confusion(&self, scores: &Matrix) -> Confusion {
+        let mut counts = vec![vec![0; self.names.len()]; self.names.len()];
+        for (&i, j) in self.asked.iter().zip(nearest_others(scores, &self.asked)) {
+            counts[self.classes[i]][self.classes[j]] += 1;
+        }
+        let right: usize = (0..counts.len()).map(|class| counts[class][class]).sum();
+        Confusion { counts, error: 1.0 - right as f64 / self.asked.len() as f64 }
+    }
+
+    /// How the fit and PCA keep the classes apart.
+    pub fn compared(&self, scores: &Matrix, pca: &Matrix) -> Classes {
+        let sizes = self.sums(&vec![1.0; self.asked.len()]);
+        let by_class = |scores: &Matrix| -> Vec<Option<f64>> {
+            let sums = self.sums(&silhouettes(scores, &self.classes, &self.asked));
+            sums.iter().zip(&sizes).map(|(sum, size)| Some(sum / size).filter(|mean| mean.is_finite())).collect()
+        };
+        let (ewca, of_pca) = (by_class(scores), by_class(pca));
+        let silhouettes = (0..self.names.len()).map(|class| Silhouette {
+            name: self.names[class].clone(),
+            samples: sizes[class] as usize,
+            ewca: ewca[class],
+            pca: of_pca[class],
+        });
+        Classes {
+            asked: self.asked.len(),
+            silhouettes: silhouettes.collect(),
+            ewca: self.confusion(scores),
+            pca: self.confusion(pca),
+        }
+    }
+
+    /// The sum of values of the samples that were asked, by class.
+    fn sums(&self, values: &[f64]) -> Vec<f64> {
+        let mut sums = vec![0.0; self.names.len()];
+        self.asked.iter().zip(values).for_each(|(&i, value)| sums[self.classes[i]] += value);
+        sums
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_of_another_class_are_counted() {
+        let labels = ["b", "b", "a", "a", "b"].map(String::from);
+        let numbered = Numbered::new(&labels);
+        assert_eq!(
+            (numbered.names.as_slice(), numbered.classes.as_slice()),
+            (&["a".into(), "b".into()][..], &[1, 1, 0, 0, 1][..])
+        );
+        let line = Matrix::from_row_major(5, 1, &[0.0, 1.0, 10.0, 11.0, 10.4]).unwrap();
+        // 10.4's neighbour is 10 (a), 10's and 11's is 10.4 (b).
+        let confusion = numbered.confusion(&line);
+        assert_eq!(confusion.counts, [[0, 2], [1, 2]]);
+        assert!((confusion.error - 0.6).abs() < 1e-15);
+        assert!((numbered.error(&line) - 0.6).abs() < 1e-15);
+        let classes = numbered.compared(&line, &line);
+        assert_eq!(classes.silhouettes[1].samples, 3);
+        assert_eq!(classes.silhouettes[0].ewca, classes.silhouettes[0].pca);
+    }
+
+    #[test]
+    fn numbers_are_in_their_order() {
+        let numbered = Numbered::new(&["10", "9", "-1", "10"].map(String::from));
+        assert_eq!(
+            (numbered.names, numbered.classes),
+            (["-1", "9", "10"].map(String::from).to_vec(), vec![2, 1, 0, 2])
+        );
+        assert_eq!(Numbered::new(&["10", "9", "x"].map(String::from)).names, ["10", "9", "x"]);
+    }
+
+    #[test]
+    fn one_class_has_no_silhouette() {
+        let numbered = Numbered::new(&["a", "a"].map(String::from));
+        let line = Matrix::from_row_major(2, 1, &[0.0, 1.0]).unwrap();
+        assert_eq!(numbered.compared(&line, &line).silhouettes[0].ewca, None);
+    }
+}

@@ -1,0 +1,33 @@
+//! One self-contained HTML file that shows what EWCA found: it opens from disk, without a network or a server.
+//!
+//! A [`Subject`] (the data, the fit, PCA beside it, perhaps a path of fits along epsilon) becomes a [`Report`], plain data that
+//! serde can write; [`Report::to_html`] puts them into the page. Everything that takes work over pairs of samples is done here
+//! and row by row: strongest partners, block means of the plan, nearest neighbours, silhouettes. The page only draws.
+//!
+//! The page itself is TypeScript, in `page/` of this crate; what is built from it is committed in `page/dist`, so that building
+//! this crate needs no Node. `cargo xtask report-page` builds it anew, and `cargo xtask test` holds the two equal.
+//!
+//! Names of samples, classes and features come from files of strangers. In the page they are only ever text, and its
+//! content-security policy allows the page's own script and style by their hashes, and no network at all.
+//!
+//! The same subject gives the same bytes.
+#![forbid(unsafe_code)]
+
+mod arrays;
+mod classes;
+mod error;
+mod make;
+mod page;
+mod plan;
+mod report;
+mod sample;
+mod words;
+
+pub use arrays::Column;
+pub use error::{Error, Result};
+pub use make::{MOST_TSNE_SAMPLES, Subject, page_bytes};
+pub use report::{
+    Classes, Component, Confusion, Convergence, Data, Fact, Feature, HeatMap, Labels, Loadings, Partners, Path, Report,
+    Silhouette, Square, Step, View,
+};
+pub use sample::{MOST_SAMPLES, shown_samples};

@@ -1,0 +1,356 @@
+//! From a fit to what the page shows of it.
+
+use ewca::{Matrix, Model, Samples};
+use ewca_lab::tsne;
+use rayon::prelude::*;
+
+use crate::arrays::{Column, floats, shorts};
+use crate::classes::{MOST_COMPARED, Numbered};
+use crate::error::{Error, Result};
+use crate::plan::pictures;
+use crate::report::{Component, Convergence, Data, Feature, Labels, Loadings, Path, Report, Step, View};
+use crate::sample::{MOST_SAMPLES, shown_samples};
+use crate::words;
+
+/// The most samples that t-SNE is made of: it takes time and memory by their square.
+pub const MOST_TSNE_SAMPLES: usize = 3000;
+/// The perplexity of t-SNE, and its largest part of the samples.
+const TSNE_PERPLEXITY: f64 = 30.0;
+const TSNE_PART: f64 = 0.2;
+
+// What parts of the page may take, in bytes before base64: a page of 10 000 samples and 20 epsilons stays below 5 MB.
+const PATH_BYTES: usize = 1_200_000;
+const VIEW_BYTES: usize = 600_000;
+const FEATURE_BYTES: usize = 400_000;
+const LOADING_BYTES: usize = 300_000;
+/// What the path may take where there are too many samples for that.
+const LONG_PATH_BYTES: usize = 2_000_000;
+/// A picture needs two components.
+const FEWEST_COMPONENTS: usize = 2;
+/// The bytes of a number in a [`Column`].
+const SHORT: usize = 2;
+
+/// About how many bytes a page takes, from the shape of what it shows.
+pub fn page_bytes(samples: usize, features: usize, components: usize, steps: usize) -> usize {
+    let shown = samples.min(most_shown(steps)).max(1);
+    let drawn = drawn_components(shown, components);
+    let coordinates = SHORT * shown * (3 * drawn + steps * slid_components(shown, steps, drawn));
+    let coloured = SHORT * shown * coloured_features(shown, features);
+    let listed = listed_features(components, features);
+    let loadings = size_of::<f32>() * components * listed;
+    let side = shown.min(200);
+    let maps = 2 * SHORT * side * side;
+    let partners = shown * (6 * (4 + SHORT) + 3 * SHORT);
+    // Four characters for three bytes; names are a dozen characters, with their quotes.
+    let names = 16 * (shown + listed + 4 * coloured_features(shown, features));
+    PAGE + 4 * (coordinates + coloured + loadings + maps + partners) / 3 + names
+}
+
+/// The page without its data.
+const PAGE: usize = 130_000;
+
+fn most_shown(steps: usize) -> usize {
+    match steps {
+        0 => MOST_SAMPLES,
+        steps => (LONG_PATH_BYTES / (steps * FEWEST_COMPONENTS * SHORT)).clamp(1, MOST_SAMPLES),
+    }
+}
+
+fn drawn_components(shown: usize, components: usize) -> usize {
+    (VIEW_BYTES / (3 * SHORT * shown.max(1))).max(FEWEST_COMPONENTS).min(components)
+}
+
+fn slid_components(shown: usize, steps: usize, drawn: usize) -> usize {
+    (PATH_BYTES / (steps * SHORT * shown).max(1)).max(FEWEST_COMPONENTS).min(drawn)
+}
+
+fn coloured_features(shown: usize, features: usize) -> usize {
+    (FEATURE_BYTES / (SHORT * shown.max(1))).clamp(1, features.max(1))
+}
+
+fn listed_features(components: usize, features: usize) -> usize {
+    (LOADING_BYTES / (size_of::<f32>() * components.max(1))).clamp(1, features.max(1))
+}
+
+/// A fit, and all that a report tells about it.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject<'a> {
+    /// The name of the data, without folders.
+    pub name: &'a str,
+    /// The column of the classes.
+    pub label: Option<&'a str>,
+    /// What was done to the table before the fit, in words.
+    pub preprocessing: &'a [String],
+    /// The data, as they were fitted.
+    pub samples: &'a Samples<'a>,
+    /// The names of the features.
+    pub features: &'a [String],
+    /// The names of the samples.
+    pub ids: &'a [String],
+    /// Their classes.
+    pub labels: Option<&'a [String]>,
+    /// The fit.
+    pub model: &'a Model,
+    /// A fit with a tiny epsilon, which is PCA.
+    pub pca: &'a Model,
+    /// Fits along epsilon, in any order; none when there is no path.
+    pub path: &'a [Model],
+    /// Whether t-SNE of the scores is wanted.
+    pub tsne: bool,
+}
+
+impl Report {
+    /// The report of a fit.
+    pub fn new(subject: &Subject<'_>) -> Result<Self> {
+        subject.check()?;
+        let Subject { model, pca, .. } = *subject;
+        let classes = subject.labels.map(Numbered::new);
+        let steps = subject.ascending_path();
+        let shown = subject.shown(&classes, steps.len());
+        let mut notes = Vec::new();
+        let (n, k) = (subject.samples.rows(), model.n_components());
+        if shown.len() < n {
+            notes.push(format!(
+                "Shows {} of {n} samples{}. The fit was made of all of them.",
+                shown.len(),
+                if classes.is_some() { ", evenly from each class" } else { ", evenly spaced" }
+            ));
+        }
+
+        let drawn = drawn_components(shown.len(), k);
+        if drawn < k {
+            notes.push(format!("The embedding shows the first {drawn} of {k} components."));
+        }
+        let aligned = Aligned::new(model, pca, &steps);
+        let mut views = vec![
+            view("ewca", "EWCA", "ewca", &columns(&model.scores, &shown, &[], drawn)),
+            view("pca", "PCA", "pc", &columns(&pca.scores, &shown, &aligned.pca, drawn)),
+            view("barycentric", "Barycentric", "ewca", &columns(&model.barycentric_scores(), &shown, &[], drawn)),
+        ];
+        if subject.tsne {
+            let map = tsne::embed(&model.scores, TSNE_PERPLEXITY.min(TSNE_PART * n as f64).max(2.0))?;
+            views.push(view("tsne", "t-SNE", "t-SNE ", &columns(&map, &shown, &[], 2)));
+        }
+
+        let slid = slid_components(shown.len(), steps.len(), drawn);
+        if !steps.is_empty() && slid < drawn {
+            notes.push(format!("The epsilon slider moves the first {slid} of {k} components."));
+        }
+        let step = |(model, signs): (&&Model, &Vec<bool>)| Step {
+            epsilon: model.epsilon,
+            perplexity: model.perplexity.mean,
+            loss: model.loss,
+            explained: model.explained_variance_ratio.iter().sum(),
+            error: classes.as_ref().map(|classes| classes.error(&model.scores)),
+            collapsed: model.certificate.collapsed,
+            converged: model.converged(),
+            columns: columns(&model.scores, &shown, signs, slid),
+        };
+        let path = aligned
+            .nearest
+            .map(|current| Path { steps: steps.iter().zip(&aligned.steps).map(step).collect(), current });
+
+        let ranked = ranked_features(model);
+        let coloured = coloured_features(shown.len(), ranked.len());
+        if coloured < ranked.len() {
+            notes.push(format!("{coloured} of {} features can be coloured by: those that load most.", ranked.len()));
+        }
+        let listed = listed_features(k, ranked.len());
+        if listed < ranked.len() {
+            notes.push(format!(
+                "The loadings list {listed} of {} features: those that load most. The file loadings.csv has all of them.",
+                ranked.len()
+            ));
+        }
+
+        let (partners, heat_maps) = pictures(model, subject.ids, classes.as_ref(), &shown);
+        if heat_maps.iter().any(|map| !map.single) {
+            notes.push("The plan is shown by block means.".into());
+        }
+        if let Some(classes) = classes.as_ref().filter(|classes| classes.names.len() > MOST_COMPARED) {
+            notes.push(format!("{} classes are too many to compare one by one.", classes.names.len()));
+        }
+        let comparable = classes.as_ref().filter(|classes| classes.names.len() <= MOST_COMPARED);
+        let compared = comparable.map(|classes| classes.compared(&model.scores, &pca.scores));
+        if let Some(compared) = compared.as_ref().filter(|compared| compared.asked < n) {
+            notes.push(format!(
+                "Nearest neighbours and silhouettes are those of {} samples, each among all {n}.",
+                compared.asked
+            ));
+        }
+        let perplexities = model.plan().perplexities();
+        let plain = (1..=n).zip(subject.ids).all(|(number, id)| *id == number.to_string()) && shown.len() == n;
+        Ok(Self {
+            version: env!("CARGO_PKG_VERSION").into(),
+            data: Data {
+                name: subject.name.into(),
+                samples: n,
+                features: subject.samples.columns(),
+                label: subject.label.map(String::from),
+                preprocessing: subject.preprocessing.to_vec(),
+            },
+            verdict: words::verdict(model),
+            sound: model.converged() && !model.certificate.collapsed,
+            warnings: words::warnings(model),
+            notes,
+            facts: words::facts(model),
+            components: components(model, pca),
+            epsilon: model.epsilon,
+            shown: shown.len(),
+            ids: (!plain).then(|| shown.iter().map(|&i| subject.ids[i].clone()).collect()),
+            labels: classes.as_ref().map(|classes| Labels {
+                names: classes.names.clone(),
+                classes: shorts(shown.iter().map(|&i| classes.classes[i].min(u16::MAX.into()) as u16)),
+            }),
+            views,
+            perplexities: Column::new(&shown.iter().map(|&i| perplexities[i]).collect::<Vec<f64>>()),
+            features: features(subject, &ranked[..coloured], &shown),
+            partners,
+            heat_maps,
+            loadings: loadings(subject, &ranked[..listed]),
+            convergence: convergence(model),
+            path,
+            classes: compared,
+        })
+    }
+}
+
+impl<'a> Subject<'a> {
+    fn check(&self) -> Result<()> {
+        let (n, d) = (self.model.n_samples(), self.model.n_features());
+        let expect = |what, found, expected| match found == expected {
+            true => Ok(()),
+            false => Err(Error::Mismatch { what, found, expected }),
+        };
+        expect("samples", self.samples.rows(), n)?;
+        expect("features", self.samples.columns(), d)?;
+        expect("names of features", self.features.len(), d)?;
+        expect("names of samples", self.ids.len(), n)?;
+        expect("labels", self.labels.map_or(n, <[String]>::len), n)?;
+        for other in self.path.iter().chain([self.pca]) {
+            expect("samples of another fit", other.n_samples(), n)?;
+            expect("components of another fit", other.n_components(), self.model.n_components())?;
+        }
+        if self.tsne && n > MOST_TSNE_SAMPLES {
+            return Err(Error::TooManyForTsne { samples: n, most: MOST_TSNE_SAMPLES });
+        }
+        Ok(())
+    }
+
+    fn ascending_path(&self) -> Vec<&'a Model> {
+        let mut steps: Vec<&Model> = self.path.iter().collect();
+        steps.sort_by(|a, b| a.epsilon.total_cmp(&b.epsilon));
+        steps
+    }
+
+    fn shown(&self, classes: &Option<Numbered>, steps: usize) -> Vec<usize> {
+        let classes = classes.as_ref().map(|classes| &classes.classes[..]);
+        shown_samples(self.samples.rows(), classes, most_shown(steps))
+    }
+}
+
+/// Which components are shown with the other sign. Each fit chooses signs by its own loadings; a picture that moves from fit to
+/// fit should not flip.
+struct Aligned {
+    pca: Vec<bool>,
+    steps: Vec<Vec<bool>>,
+    /// The step whose epsilon is nearest to that of the fit.
+    nearest: Option<usize>,
+}
+
+impl Aligned {
+    fn new(model: &Model, pca: &Model, steps: &[&Model]) -> Self {
+        let distance = |step: &Model| (step.epsilon / model.epsilon).ln().abs();
+        let nearest = (0..steps.len()).min_by(|&i, &j| distance(steps[i]).total_cmp(&distance(steps[j])));
+        let same = vec![false; model.n_components()];
+        let mut flips = vec![Vec::new(); steps.len()];
+        let Some(at) = nearest else {
+            return Self { pca: flipped(&pca.scores, &model.scores, &same), steps: flips, nearest };
+        };
+        flips[at] = flipped(&steps[at].scores, &model.scores, &same);
+        for i in at + 1..steps.len() {
+            flips[i] = flipped(&steps[i].scores, &steps[i - 1].scores, &flips[i - 1]);
+        }
+        for i in (0..at).rev() {
+            flips[i] = flipped(&steps[i].scores, &steps[i + 1].scores, &flips[i + 1]);
+        }
+        Self { pca: flipped(&pca.scores, &steps[0].scores, &flips[0]), steps: flips, nearest }
+    }
+}
+
+/// Which columns point away from those of `other`, of which `others_flipped` are seen with the other sign.
+fn flipped(scores: &Matrix, other: &Matrix, others_flipped: &[bool]) -> Vec<bool> {
+    let product = |c: usize| -> f64 { scores.column(c).iter().zip(other.column(c)).map(|(x, y)| x * y).sum() };
+    (0..scores.columns()).map(|c| (product(c) < 0.0) != others_flipped[c]).collect()
+}
+
+fn columns(scores: &Matrix, shown: &[usize], flipped: &[bool], count: usize) -> Vec<Column> {
+    let column = |c: usize| {
+        let sign = if flipped.get(c).copied().unwrap_or(false) { -1.0 } else { 1.0 };
+        Column::new(&shown.iter().map(|&i| sign * scores.get(i, c)).collect::<Vec<f64>>())
+    };
+    (0..count).map(column).collect()
+}
+
+fn view(key: &str, name: &str, axis: &str, columns: &[Column]) -> View {
+    let axes = (1..=columns.len()).map(|number| format!("{axis}{number}")).collect();
+    View { key: key.into(), name: name.into(), axes, columns: columns.to_vec() }
+}
+
+fn components(model: &Model, pca: &Model) -> Vec<Component> {
+    let component = |c: usize| Component {
+        name: format!("ewca{}", c + 1),
+        variance: model.explained_variance[c],
+        ratio: model.explained_variance_ratio[c],
+        pca_ratio: pca.explained_variance_ratio[c],
+    };
+    (0..model.n_components()).map(component).collect()
+}
+
+/// The features, those first whose loading is the largest part of the largest in any component.
+fn ranked_features(model: &Model) -> Vec<usize> {
+    let u = &model.components;
+    let mut weights = vec![0.0f64; u.rows()];
+    for c in 0..u.columns() {
+        let column = u.column(c);
+        let largest = column.iter().fold(f64::MIN_POSITIVE, |most, x| most.max(x.abs()));
+        weights.iter_mut().zip(column).for_each(|(weight, x)| *weight = weight.max(x.abs() / largest));
+    }
+    let mut order: Vec<usize> = (0..weights.len()).collect();
+    order.sort_by(|&i, &j| weights[j].total_cmp(&weights[i]).then(i.cmp(&j)));
+    order
+}
+
+fn features(subject: &Subject<'_>, chosen: &[usize], shown: &[usize]) -> Vec<Feature> {
+    let cells = |&i: &usize| {
+        let row = subject.samples.row(i);
+        chosen.iter().map(|&j| row[j]).collect::<Vec<f64>>()
+    };
+    let rows: Vec<Vec<f64>> = shown.par_iter().map(cells).collect();
+    let feature = |(at, &j): (usize, &usize)| Feature {
+        name: subject.features[j].clone(),
+        column: Column::new(&rows.iter().map(|row| row[at]).collect::<Vec<f64>>()),
+    };
+    chosen.iter().enumerate().map(feature).collect()
+}
+
+fn loadings(subject: &Subject<'_>, chosen: &[usize]) -> Loadings {
+    let mut listed = chosen.to_vec();
+    listed.sort_unstable();
+    let u = &subject.model.components;
+    Loadings {
+        features: listed.iter().map(|&j| subject.features[j].clone()).collect(),
+        columns: (0..u.columns()).map(|c| floats(listed.iter().map(|&j| u.get(j, c) as f32))).collect(),
+    }
+}
+
+fn convergence(model: &Model) -> Convergence {
+    let kept: Vec<_> = model.history.iter().filter(|iteration| iteration.attempt == model.attempt).collect();
+    Convergence {
+        passes: kept.iter().map(|iteration| iteration.kernel_passes).collect(),
+        loss: kept.iter().map(|iteration| iteration.loss).collect(),
+        gradient: kept.iter().map(|iteration| iteration.relative_gradient).collect(),
+        marginal: kept.iter().map(|iteration| iteration.marginal_error).collect(),
+        sought: kept.windows(2).any(|pair| pair[0].epsilon != pair[1].epsilon),
+    }
+}

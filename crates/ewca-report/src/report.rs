@@ -1,0 +1,252 @@
+//! What the page gets to show: plain data. `page/src/report.ts` has the same, field by field.
+
+use serde::Serialize;
+
+use crate::arrays::Column;
+
+/// Everything that a page shows.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Report {
+    /// The version of the program.
+    pub version: String,
+    /// What was fitted.
+    pub data: Data,
+    /// One sentence on what the fit is worth.
+    pub verdict: String,
+    /// Whether the verdict is a good one.
+    pub sound: bool,
+    /// What the reader should know before believing anything.
+    pub warnings: Vec<String>,
+    /// What the report leaves out, and why.
+    pub notes: Vec<String>,
+    /// The parameters and the certificate.
+    pub facts: Vec<Fact>,
+    /// The components of the fit.
+    pub components: Vec<Component>,
+    /// Epsilon of the fit.
+    pub epsilon: f64,
+    /// The number of samples that are shown.
+    pub shown: usize,
+    /// Their names; their numbers from 1 when there are none.
+    pub ids: Option<Vec<String>>,
+    /// Their classes.
+    pub labels: Option<Labels>,
+    /// Where they are, in several ways.
+    pub views: Vec<View>,
+    /// Over how many samples each of them spreads.
+    pub perplexities: Column,
+    /// Features to colour by.
+    pub features: Vec<Feature>,
+    /// The strongest partners of each.
+    pub partners: Partners,
+    /// The plan, ordered by class and by similarity.
+    pub heat_maps: Vec<HeatMap>,
+    /// The loadings.
+    pub loadings: Loadings,
+    /// How the fit went.
+    pub convergence: Convergence,
+    /// Fits along epsilon.
+    pub path: Option<Path>,
+    /// How the classes are kept apart.
+    pub classes: Option<Classes>,
+}
+
+/// What was fitted.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Data {
+    /// The file, without folders.
+    pub name: String,
+    /// All samples.
+    pub samples: usize,
+    /// All features.
+    pub features: usize,
+    /// The column of the classes.
+    pub label: Option<String>,
+    /// What was done to the table before the fit, in words.
+    pub preprocessing: Vec<String>,
+}
+
+/// A name and a value, in words.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Fact {
+    /// What it is.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+    /// What it means.
+    pub meaning: String,
+}
+
+/// One component.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Component {
+    /// Its name in all files.
+    pub name: String,
+    /// Its variance.
+    pub variance: f64,
+    /// The same as a part of all.
+    pub ratio: f64,
+    /// The part that the principal component of the same number has.
+    pub pca_ratio: f64,
+}
+
+/// Classes of the samples that are shown.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Labels {
+    /// The classes, sorted.
+    pub names: Vec<String>,
+    /// The class of each sample, in 16 bits.
+    pub classes: String,
+}
+
+/// One way to place the samples.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct View {
+    /// `ewca`, `pca`, `barycentric` or `tsne`.
+    pub key: String,
+    /// Its name.
+    pub name: String,
+    /// The names of the axes.
+    pub axes: Vec<String>,
+    /// One column per axis.
+    pub columns: Vec<Column>,
+}
+
+/// A feature, as far as colours go.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Feature {
+    /// Its name.
+    pub name: String,
+    /// Its value for each sample.
+    pub column: Column,
+}
+
+/// The strongest partners of each sample, apart from itself.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Partners {
+    /// How many each has.
+    pub count: usize,
+    /// Their positions among the samples that are shown, in 32 bits, strongest first.
+    pub samples: String,
+    /// Their shares of the sample's mass: 65535 is all of it.
+    pub shares: String,
+    /// What each sample keeps to itself, likewise.
+    pub own: String,
+}
+
+/// The plan as a picture.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HeatMap {
+    /// `label` or `similarity`.
+    pub key: String,
+    /// The blocks along each side.
+    pub blocks: usize,
+    /// What each block holds.
+    pub names: Vec<String>,
+    /// Whether a block is one sample.
+    pub single: bool,
+    /// The mean share between two blocks, row after row, as a part of 1.
+    pub values: Column,
+    /// The classes along the diagonal.
+    pub squares: Vec<Square>,
+}
+
+/// A class along the diagonal of a heat map.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Square {
+    /// The number of the class.
+    pub class: usize,
+    /// Its first block.
+    pub from: usize,
+    /// The block after its last.
+    pub to: usize,
+}
+
+/// Loadings of features.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Loadings {
+    /// The features that are listed.
+    pub features: Vec<String>,
+    /// Their loadings, one array of 32-bit numbers per component.
+    pub columns: Vec<String>,
+}
+
+/// The iterations of the attempt that was kept.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Convergence {
+    /// Passes over the kernel so far.
+    pub passes: Vec<usize>,
+    /// The loss.
+    pub loss: Vec<f64>,
+    /// The relative gradient.
+    pub gradient: Vec<f64>,
+    /// The marginal error.
+    pub marginal: Vec<f64>,
+    /// Whether epsilon moved, as it does while a perplexity is sought.
+    pub sought: bool,
+}
+
+/// Fits along epsilon, ascending.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Path {
+    /// The fits.
+    pub steps: Vec<Step>,
+    /// The step whose epsilon is nearest to that of the fit.
+    pub current: usize,
+}
+
+/// One fit of a path.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Step {
+    /// Epsilon.
+    pub epsilon: f64,
+    /// The mean perplexity.
+    pub perplexity: f64,
+    /// The loss.
+    pub loss: f64,
+    /// The part of the variance that is explained.
+    pub explained: f64,
+    /// The part of the samples whose nearest other one is of another class.
+    pub error: Option<f64>,
+    /// Whether the fit has collapsed.
+    pub collapsed: bool,
+    /// Whether it has converged.
+    pub converged: bool,
+    /// Where the samples are.
+    pub columns: Vec<Column>,
+}
+
+/// How the classes are kept apart, by the scores.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Classes {
+    /// The samples that were asked.
+    pub asked: usize,
+    /// By the scores of the fit.
+    pub ewca: Confusion,
+    /// By those of PCA.
+    pub pca: Confusion,
+    /// By class.
+    pub silhouettes: Vec<Silhouette>,
+}
+
+/// The class of the nearest other sample.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Confusion {
+    /// Samples of class i (rows) with a nearest neighbour of class j (columns).
+    pub counts: Vec<Vec<usize>>,
+    /// The part that is not on the diagonal.
+    pub error: f64,
+}
+
+/// How far a class is from the others.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Silhouette {
+    /// The class.
+    pub name: String,
+    /// Its samples among those that were asked.
+    pub samples: usize,
+    /// The mean silhouette by the scores of the fit; nothing where it is not defined.
+    pub ewca: Option<f64>,
+    /// By those of PCA.
+    pub pca: Option<f64>,
+}

@@ -1,0 +1,86 @@
+//! The report's page: built from TypeScript, committed, and held to its source by tests in a real browser.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use crate::{command, program, root, run, run_quietly, target};
+
+const PAGE: &str = "crates/ewca-report/page";
+const BUILT: [&str; 4] = ["page.js", "page.css", "page.html", "LICENCES.txt"];
+const CHROMIUM: &str = "/usr/bin/chromium";
+
+/// Builds the page anew, to be committed.
+pub fn build() -> Result<(), String> {
+    install()?;
+    node(&["scripts/build.mjs"], &[])
+}
+
+/// Types, unit tests, that what is committed is what the source gives, and the tests in a browser.
+pub fn test() -> Result<(), String> {
+    install()?;
+    let fresh = target().join("report-page");
+    node(&["scripts/build.mjs", "--out", &fresh.to_string_lossy()], &[])?;
+    for name in BUILT {
+        let read = |folder: &Path| fs::read(folder.join(name)).map_err(|error| format!("{name}: {error}"));
+        if read(&fresh)? != read(&root().join(PAGE).join("dist"))? {
+            return Err(format!("{PAGE}/dist/{name} is not what its source gives: run `cargo xtask report-page`"));
+        }
+    }
+    node(&["node_modules/typescript/bin/tsc", "--noEmit"], &[])?;
+    node(&["scripts/tests.mjs", "unit"], &[])?;
+    browser()?;
+    // The program and the page generator, as `cargo test` has built them.
+    run(&["cargo", "build", "--workspace", "--profile", "quick", "--locked", "--quiet", "--bins", "--examples"])?;
+    let paths = [
+        ("EWCA", program().into()),
+        ("EWCA_MADE", target().join("quick/examples/made")),
+        ("EWCA_VIEWS", target().join("report-views")),
+    ];
+    node(&["scripts/tests.mjs", "browser"], &paths)
+}
+
+fn node(words: &[&str], paths: &[(&str, PathBuf)]) -> Result<(), String> {
+    let mut node = command(&["node"]);
+    node.args(words).current_dir(root().join(PAGE)).envs(paths.iter().map(|(name, path)| (name, path)));
+    match node.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("`node {}` in {PAGE} failed ({status})", words.join(" "))),
+        Err(error) => Err(format!("`node` could not be started: {error}; install Node.js 20 or later, with npm")),
+    }
+}
+
+/// The packages of the lock file, unless they are there already.
+fn install() -> Result<(), String> {
+    let changed = |file: &str| fs::metadata(root().join(PAGE).join(file)).and_then(|about| about.modified()).ok();
+    if changed("node_modules/.package-lock.json") > changed("package-lock.json") {
+        return Ok(());
+    }
+    eprintln!("== installing the packages that build and test the report's page");
+    let mut npm = command(&["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error"]);
+    match npm.current_dir(root().join(PAGE)).status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("`npm ci` in {PAGE} failed ({status})")),
+        Err(error) => Err(format!("`npm` could not be started: {error}; install Node.js 20 or later, with npm")),
+    }
+}
+
+/// Chromium, installed where that is possible.
+fn browser() -> Result<(), String> {
+    let given = env::var_os("CHROMIUM").map(PathBuf::from);
+    let path = given.clone().unwrap_or_else(|| CHROMIUM.into());
+    if path.exists() {
+        return Ok(());
+    }
+    let missing = format!("{} is missing: the report's tests need a Chromium", path.display());
+    if given.is_some() {
+        return Err(format!("{missing}, and CHROMIUM names none"));
+    }
+    eprintln!("== installing chromium, which the report's tests run in");
+    let install = ["apt-get", "install", "-y", "-q", "--no-install-recommends", "chromium"];
+    let installed =
+        run_quietly(&install).or_else(|_| run_quietly(&["apt-get", "update"]).and_then(|()| run_quietly(&install)));
+    match installed {
+        Ok(()) if path.exists() => Ok(()),
+        _ => Err(format!("{missing}; `apt-get install chromium` did not help: install one, or name it in CHROMIUM")),
+    }
+}
