@@ -29,6 +29,8 @@ class Certificate:
     relative_gradient: float
     #: What the eigenvectors of M would still win: positive at a saddle.
     eigen_deficit: float
+    #: At most so much of the plan's mass lies between samples too far apart to be looked at.
+    skipped_mass: float
     #: The k leading eigenvalues of M, descending; all are positive unless epsilon is too large.
     eigenvalues: np.ndarray
     #: The eigenvalue after them, if there is one: the smaller the gap, the less the subspace is determined.

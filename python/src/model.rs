@@ -212,6 +212,7 @@ impl PyModel {
         words.set_item("duality_gap", certificate.duality_gap)?;
         words.set_item("relative_gradient", certificate.relative_gradient)?;
         words.set_item("eigen_deficit", certificate.eigen_deficit)?;
+        words.set_item("skipped_mass", certificate.skipped_mass)?;
         words.set_item("eigenvalues", vector(py, &certificate.eigenvalues))?;
         words.set_item("next_eigenvalue", certificate.next_eigenvalue)?;
         words.set_item("collapsed", certificate.collapsed)?;

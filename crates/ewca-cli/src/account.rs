@@ -179,6 +179,14 @@ impl FitAccount<'_> {
             &format!("{}, {}{attempt}", model.solver.name(), count(model.iterations, "iteration")),
         );
         line(&mut text, "kernel passes", &format!("{} at {} each", model.kernel_passes, time(time_per_pass(model))));
+        if certificate.skipped_mass > 0.0 {
+            let (share, mass) = (percent(model.kernel_share), accuracy(certificate.skipped_mass));
+            line(
+                &mut text,
+                "",
+                &format!("over {share} of the pairs; the others have at most {mass} of the plan's mass"),
+            );
+        }
         line(&mut text, "loss", &format!("{} (duality gap {})", number(model.loss), accuracy(certificate.duality_gap)));
         let eigenvalues: Vec<String> = certificate.eigenvalues.iter().take(5).map(|&x| number(x)).collect();
         let more = if certificate.eigenvalues.len() > 5 { " .." } else { "" };

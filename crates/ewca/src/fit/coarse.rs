@@ -3,13 +3,14 @@
 //! A fit of every 25th sample, then of every 5th, costs a 625th and a 25th of a fit of all, and its subspace is a far better start
 //! than PCA. Its plan is extended to the other samples by one pass: f_i = -log sum_j a_j K_ij exp(f_j) over the few.
 
-use super::driver::{Run, reduced};
+use super::driver::{Run, pca_frame, reduced};
 use super::params::{Params, Smoothing, Start};
 use super::{Control, Observer, Progress};
 use crate::error::Result;
 use crate::kernel::{Kernel, neighbours_together};
 use crate::matrix::Matrix;
 use crate::samples::{Samples, Span};
+use crate::subspace::polar_factor;
 
 /// Fits of at least this many samples begin with fewer.
 pub(crate) const MANY: usize = 8192;
@@ -32,7 +33,7 @@ pub(crate) fn coarse_start(
     span: &Span,
     params: &Params,
     frame: Matrix,
-    epsilon: impl Fn(&Matrix) -> f64,
+    epsilon: impl Fn(&Warm) -> f64,
 ) -> Result<Warm> {
     let n = span.weights.len();
     let mut warm = Warm { frame, potential: None };
@@ -51,12 +52,12 @@ pub(crate) fn coarse_start(
 }
 
 /// The start after a fit of a `few` samples.
-fn level(span: &Span, params: &Params, few: &[usize], start: Warm, epsilon: impl Fn(&Matrix) -> f64) -> Result<Warm> {
+fn level(span: &Span, params: &Params, few: &[usize], start: Warm, epsilon: impl Fn(&Warm) -> f64) -> Result<Warm> {
     let rank = span.rank();
     let rows: Vec<f64> = few.iter().flat_map(|&i| span.coordinates.row(i)).collect();
     let weights: Vec<f64> = few.iter().map(|&i| span.weights[i]).collect();
     let samples = Samples::new(&rows, few.len(), rank)?.with_weights(&weights)?;
-    let smoothing = Smoothing::Epsilon(epsilon(&start.frame));
+    let smoothing = Smoothing::Epsilon(epsilon(&start));
     let params = Params {
         smoothing,
         start: Start::Loadings(start.frame),
@@ -72,7 +73,25 @@ fn level(span: &Span, params: &Params, few: &[usize], start: Warm, epsilon: impl
     let state = run.begin(frame, start.potential.map(|potential| few.iter().map(|&i| potential[i]).collect()), None)?;
     let ((frame, potential), model) = run.finished(&samples, state)?;
     let (frame, _) = own.loadings(&samples, &frame);
+    let (own_axes, _) = own.loadings(&samples, &pca_frame(own.rank(), params.components));
+    let frame = carried_over(&own_axes, &pca_frame(rank, params.components), &frame)?;
     Ok(Warm { potential: Some(extended(span, few, &frame, &potential, model.epsilon, &model.weights)), frame })
+}
+
+/// `frame` turned as `from` must be turned to become `to`. The principal axes of a few samples differ from those of all by chance, and
+/// so does their EWCA frame, in the same way: what the few can tell is how EWCA differs from PCA.
+///
+/// The turn is the product of two reflections, at the subspace half-way between and at `to`.
+fn carried_over(from: &Matrix, to: &Matrix, frame: &Matrix) -> Result<Matrix> {
+    let mut between = from.times(&polar_factor(&from.transposed_times(to))?);
+    between.add_scaled(1.0, to);
+    let between = polar_factor(&between)?;
+    let reflected = |at: &Matrix, frame: &Matrix| {
+        let mut out = at.times(&at.transposed_times(frame)).scaled(2.0);
+        out.add_scaled(-1.0, frame);
+        out
+    };
+    polar_factor(&reflected(to, &reflected(&between, frame)))
 }
 
 /// The potential of all samples by that of a few.

@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::certificate::duality_gap;
-use super::coarse::{Warm, coarse_start};
+use super::coarse::{MANY, Warm, coarse_start};
 use super::memory::{self, MemoryPlan};
 use super::model::{Perplexity, Timings};
 use super::params::{DEFAULT_PERPLEXITY, Params, Smoothing, Start};
 use super::search::Search;
 use super::{Certificate, Control, Iteration, Model, Observer, Progress, Termination};
 use crate::error::{Error, Result};
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, exp_of_minus_all};
 use crate::matrix::{Matrix, dot, symmetric_eigen};
 use crate::parallel;
 use crate::samples::{Samples, Scalar, Span};
@@ -189,7 +189,7 @@ impl<'a> Run<'a> {
         if !self.params.coarse_to_fine {
             return Ok(Warm { frame, potential: None });
         }
-        coarse_start(self.span, self.params, frame, |frame| self.first_epsilon(frame))
+        coarse_start(self.span, self.params, frame, |warm| self.first_epsilon(&warm.frame, warm.potential.as_deref()).0)
     }
 
     /// The perplexity that is wanted, where one is.
@@ -201,12 +201,12 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The epsilon to begin with at `frame`, in units of the span.
-    fn first_epsilon(&self, frame: &Matrix) -> f64 {
+    /// The epsilon to begin with at `frame`, in units of the span, and how log(perplexity) grows with its logarithm.
+    fn first_epsilon(&self, frame: &Matrix, potential: Option<&[f64]>) -> (f64, f64) {
         match (self.params.smoothing, self.target()) {
-            (Smoothing::Epsilon(epsilon), _) => epsilon / self.square(),
-            (_, Some(p)) => first_guess(&self.span.coordinates.times(frame), self.span, p),
-            (_, None) => self.span.variances[0],
+            (Smoothing::Epsilon(epsilon), _) => (epsilon / self.square(), 1.0),
+            (_, Some(p)) => first_guess(&self.span.coordinates.times(frame), self.span, potential, p),
+            (_, None) => (self.span.variances[0], 1.0),
         }
     }
 
@@ -214,7 +214,10 @@ impl<'a> Run<'a> {
     pub fn begin(&mut self, frame: Matrix, potential: Option<Vec<f64>>, epsilon: Option<f64>) -> Result<FitState> {
         self.begun = Instant::now();
         let target = if epsilon.is_some() { None } else { self.target() };
-        let epsilon = epsilon.map_or_else(|| self.first_epsilon(&frame), |epsilon| epsilon / self.square());
+        let (epsilon, slope) = match epsilon {
+            Some(epsilon) => (epsilon / self.square(), 1.0),
+            None => self.first_epsilon(&frame, potential.as_deref()),
+        };
         let mut objective = self.objective(epsilon);
         let mut balancer = Balancer::default();
         let potential = potential.unwrap_or_else(|| self.flat_potential());
@@ -225,7 +228,7 @@ impl<'a> Run<'a> {
             iteration: 0,
             epsilon,
             stage: if target.is_some() { Stage::Calibration } else { Stage::Final },
-            search: target.map(Search::new),
+            search: target.map(|target| Search::new(target, slope)),
             solver: State { point, balancer, curvature: lbfgs::Curvature::default() },
             passes: objective.kernel.passes(),
             history: Vec::new(),
@@ -252,7 +255,8 @@ impl<'a> Run<'a> {
         // Samples stand together by their principal components: where they are in the subspace is not much different.
         let mut kernel = Kernel::new(&self.span.coordinates.leading_columns(self.params.components), self.store_kernel);
         kernel.skip(self.params.skip_far_pairs);
-        Objective { span: self.span, epsilon, kernel, max_plan_passes: MAX_PLAN_PASSES }
+        let single = self.params.single_precision;
+        Objective { span: self.span, epsilon, kernel, single, max_plan_passes: MAX_PLAN_PASSES }
     }
 
     /// The marginal error that a finished plan must have.
@@ -537,7 +541,7 @@ impl<'a> Run<'a> {
 }
 
 /// The k leading principal axes, in their own coordinates.
-fn pca_frame(rank: usize, k: usize) -> Matrix {
+pub(crate) fn pca_frame(rank: usize, k: usize) -> Matrix {
     Matrix::from_fn(rank, k, |i, j| if i == j { 1.0 } else { 0.0 })
 }
 
@@ -552,43 +556,64 @@ fn perplexity(objective: &mut Objective<'_>, point: &Point) -> Perplexity {
     }
 }
 
-/// A first epsilon for a wanted perplexity: from a few rows of the kernel, without balancing them.
-fn first_guess(scores: &Matrix, span: &Span, target: f64) -> f64 {
+/// A first epsilon for a wanted perplexity, from a few rows of the kernel, balanced by the potential where there is one; and how
+/// log(perplexity) grows with log(epsilon) there.
+fn first_guess(scores: &Matrix, span: &Span, potential: Option<&[f64]>, target: f64) -> (f64, f64) {
     let weights = &span.weights;
+    let f = |i: usize| potential.map_or(0.0, |f| f[i]);
     // The logarithm of a sample's share of the weight, for each of the samples that it stands for.
     let log = |a: f64| span.repeated.map_or(a.ln(), |count| -count.ln());
-    let logs: Vec<f64> = weights.iter().map(|&a| log(a)).collect();
+    let logs: Vec<f64> = weights.iter().enumerate().map(|(i, &a)| log(a) + f(i)).collect();
+    let scaled: Vec<f64> = weights.iter().enumerate().map(|(i, a)| a * f(i).exp()).collect();
     let distances: Vec<Vec<f64>> = spread_rows(scores, weights)
         .map(|i| {
-            let point = scores.row(i);
-            (0..scores.rows()).map(|j| (0..point.len()).map(|l| (point[l] - scores.get(j, l)).powi(2)).sum()).collect()
+            let mut row = vec![0.0; scores.rows()];
+            for (l, z) in scores.row(i).into_iter().enumerate() {
+                row.iter_mut().zip(scores.column(l)).for_each(|(sum, x)| *sum += (z - x).powi(2));
+            }
+            row
         })
         .collect();
     let mean_perplexity = |epsilon: f64| {
         let of_row = |row: &Vec<f64>| {
+            let mut kernel: Vec<f64> = row.iter().map(|d| d / epsilon).collect();
+            exp_of_minus_all(&mut kernel);
             let (mut total, mut sum) = (0.0, 0.0);
-            for ((d, a), log) in row.iter().zip(weights).zip(&logs) {
-                let mass = a * (-d / epsilon).exp();
+            for (((k, d), u), log) in kernel.iter().zip(row).zip(&scaled).zip(&logs) {
+                let mass = u * k;
                 total += mass;
                 sum += mass * (log - d / epsilon);
             }
             (total.ln() - sum / total).exp()
         };
-        distances.iter().map(of_row).sum::<f64>() / distances.len() as f64
+        let rows = parallel::blocks(distances.len(), 8);
+        let parts = parallel::map(&rows, distances.len() * scores.rows() * 20, |part| {
+            distances[part].iter().map(of_row).sum::<f64>()
+        });
+        parts.iter().sum::<f64>() / distances.len() as f64
     };
     let mean_distance = distances.iter().map(|row| dot(row, weights)).sum::<f64>() / distances.len() as f64;
     let (mut low, mut high) = ((1e-9 * mean_distance).ln(), (1e3 * mean_distance).ln());
-    while high - low > 0.1 {
+    // Where passes are dear, a better guess saves some.
+    let near = if scores.rows() < MANY { 0.1 } else { 0.003 };
+    while high - low > near {
         let middle = 0.5 * (low + high);
         if mean_perplexity(middle.exp()) < target { low = middle } else { high = middle }
     }
-    (0.5 * (low + high)).exp()
+    let guess = 0.5 * (low + high);
+    let slope = if scores.rows() < MANY {
+        1.0
+    } else {
+        const STEP: f64 = 0.05;
+        (mean_perplexity((guess + STEP).exp()) / mean_perplexity((guess - STEP).exp())).ln() / (2.0 * STEP)
+    };
+    (guess.exp(), slope)
 }
 
 /// Samples that are spread over the cloud: those at equal steps of weight along the first axis. The choice depends neither on the
 /// samples' order nor on whether weights or repeated samples were given, and so the search ends at the same epsilon.
 fn spread_rows(scores: &Matrix, weights: &[f64]) -> impl Iterator<Item = usize> {
-    const ROWS: usize = 16;
+    let rows = if scores.rows() < MANY { 16 } else { ((1 << 22) / scores.rows()).clamp(16, 100) };
     let along = scores.column(0);
     let mut order: Vec<usize> = (0..along.len()).collect();
     order.sort_by(|&i, &j| along[i].total_cmp(&along[j]));
@@ -600,8 +625,8 @@ fn spread_rows(scores: &Matrix, weights: &[f64]) -> impl Iterator<Item = usize> 
             reached
         })
         .collect();
-    (0..ROWS).map(move |step| {
-        let at = (step as f64 + 0.5) / ROWS as f64;
+    (0..rows).map(move |step| {
+        let at = (step as f64 + 0.5) / rows as f64;
         order[ends.partition_point(|&end| end < at).min(order.len() - 1)]
     })
 }

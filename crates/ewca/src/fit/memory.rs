@@ -4,6 +4,8 @@ use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::samples::SMALL_GRAM;
 
+use super::coarse::MANY;
+
 /// Up to this many samples the kernel is stored, at most 134 MB: at 2000 samples a stored pass was measured to be faster than
 /// computing the kernel anew.
 const STORED_SAMPLES: usize = 4096;
@@ -46,7 +48,10 @@ fn most_at_once(n: usize, d: usize, k: usize, store_kernel: bool) -> usize {
     let reduction = [partial.max(eigen), strips, if n >= d { times(coordinates, 2) } else { 0 }];
     // The coordinates, and four times as many while the plan carries them; when M is taken apart they are gone.
     let finish = [square, coordinates, times(coordinates, 4).max(eigen), Kernel::bytes(n, k, store_kernel) / 8];
+    // Rows of distances by which the first epsilon is guessed.
+    let guess = if n < MANY { times(n, 16) } else { times(n, 16).max(1 << 22) };
     let always = [
+        guess,
         products,
         times(times(d, k), 3),      // loadings
         times(times(n, k), 8),      // scores and what is carried with them

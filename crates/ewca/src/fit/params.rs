@@ -34,6 +34,7 @@ impl Ewca {
             threads: None,
             memory_budget: None,
             skip_far_pairs: true,
+            single_precision: false,
             coarse_to_fine: true,
         }
     }
@@ -73,6 +74,7 @@ pub struct Params {
     pub(crate) threads: Option<usize>,
     pub(crate) memory_budget: Option<usize>,
     pub(crate) skip_far_pairs: bool,
+    pub(crate) single_precision: bool,
     pub(crate) coarse_to_fine: bool,
 }
 
@@ -143,6 +145,13 @@ impl Params {
     /// certificate's `skipped_mass` bounds what is lost, less than rounding usually takes.
     pub fn skip_far_pairs(mut self, skip: bool) -> Self {
         self.skip_far_pairs = skip;
+        self
+    }
+
+    /// Whether plans that need not be accurate yet are solved in single precision, which is about twice as fast where the kernel is
+    /// not stored (from 4096 samples on). The certificate is that of a plan in double precision all the same. Off by default.
+    pub fn single_precision(mut self, single: bool) -> Self {
+        self.single_precision = single;
         self
     }
 

@@ -18,8 +18,9 @@ pub(crate) struct Search {
 }
 
 impl Search {
-    pub fn new(target: f64) -> Self {
-        Self { target: target.ln(), lower: None, upper: None, last: None, slope: 1.0, rounds: 0 }
+    /// `slope` is a first guess of how log(perplexity) grows with log(epsilon).
+    pub fn new(target: f64, slope: f64) -> Self {
+        Self { target: target.ln(), lower: None, upper: None, last: None, slope: slope.clamp(0.2, 10.0), rounds: 0 }
     }
 
     /// The next epsilon, or none when the perplexity is within the relative distance `close` of the target, or as near as it
@@ -41,7 +42,7 @@ impl Search {
         if let Some((x0, y0)) = self.last
             && (x - x0).abs() > 1e-9
         {
-            self.slope = ((y - y0) / (x - x0)).clamp(0.2, 4.0);
+            self.slope = ((y - y0) / (x - x0)).clamp(0.2, 10.0);
         }
         self.last = Some((x, y));
         let mut next = x + ((self.target - y) / self.slope).clamp(-4.0, 4.0);
@@ -70,7 +71,7 @@ mod tests {
     fn finds_its_target_on_curves_and_stops_at_jumps() {
         let curve = |e: f64| 1.0 + 99.0 * e / (e + 30.0);
         for (start, target) in [(1e-3, 10.0), (1e6, 10.0), (1.0, 1.05), (1.0, 95.0)] {
-            let (mut search, mut epsilon, mut rounds) = (Search::new(target), start, 0);
+            let (mut search, mut epsilon, mut rounds) = (Search::new(target, 1.0), start, 0);
             while let Some(next) = search.next(epsilon, curve(epsilon), 1e-3) {
                 epsilon = next;
                 rounds += 1;
@@ -79,7 +80,7 @@ mod tests {
             assert!(rounds < 25, "{rounds}");
         }
         let jump = |e: f64| if e < 7.0 { 5.0 } else { 20.0 };
-        let (mut search, mut epsilon) = (Search::new(10.0), 1.0);
+        let (mut search, mut epsilon) = (Search::new(10.0, 1.0), 1.0);
         while let Some(next) = search.next(epsilon, jump(epsilon), 1e-3) {
             epsilon = next;
         }

@@ -28,6 +28,9 @@ use crate::parallel;
 const EXP_COST: usize = 14;
 /// The share of a plan's mass that a pass may leave out.
 const NEGLIGIBLE: f64 = 1e-13;
+/// Squared distances (divided by epsilon) beyond which a pair of blocks is left out in any case, and below which it never is.
+const FAR: f64 = 80.0;
+const NEAR: f64 = 25.0;
 
 /// The Gaussian kernel K_ij = exp(-|z_i - z_j|^2 / epsilon) between n points, in memory that grows with n alone.
 ///
@@ -46,10 +49,8 @@ pub struct Kernel {
     scaled: Vec<f64>,
     /// The same in single precision, when passes are to be made in it.
     single: Option<Vec<f32>>,
-    /// The lower and upper ends of each block in each coordinate.
-    boxes: Vec<(f64, f64)>,
-    /// How many points of each block are no padding.
-    counts: Vec<usize>,
+    /// Lower bounds of the squared distance between points of each block and of those before it.
+    gaps: Vec<Vec<f32>>,
     /// K itself, pair of blocks by pair of blocks, when it is stored.
     stored: Option<Vec<Vec<f64>>>,
     /// Whether pairs of blocks may be left out.
@@ -258,22 +259,16 @@ impl Kernel {
         }
         let masses = self.block_sums(u);
         let share = NEGLIGIBLE / (count * count) as f64;
-        let all: Vec<(usize, usize)> = all.collect();
-        let work = all.len() * 256 * self.dimensions;
-        // A bound of each pair's mass, and none where the pair matters.
-        let bounds = parallel::map(&parallel::blocks(all.len(), 64), work, |part| {
-            let bound = |&(i, j): &(usize, usize)| {
-                let most = masses[i] * masses[j];
-                let enough = (most / share).ln();
-                let mass = most * (-self.gap(i, j, enough)).exp();
-                (i != j && mass <= share).then_some(mass)
-            };
-            all[part].iter().map(bound).collect::<Vec<_>>()
-        });
-        let bounds: Vec<Option<f64>> = bounds.into_iter().flatten().collect();
-        let left_out = 2.0 * bounds.iter().flatten().sum::<f64>();
-        let pairs: Vec<(usize, usize)> =
-            all.into_iter().zip(&bounds).filter(|(_, bound)| bound.is_none()).map(|(pair, _)| pair).collect();
+        let mut left_out = 0.0;
+        let matters = |&(i, j): &(usize, usize)| {
+            if i == j {
+                return true;
+            }
+            let mass = masses[i] * masses[j] * f64::exp(-f64::from(self.gaps[j][i]));
+            left_out += if mass > share { 0.0 } else { 2.0 * mass };
+            mass > share
+        };
+        let pairs: Vec<(usize, usize)> = all.filter(matters).collect();
         self.computed.fetch_add(pairs.len(), Ordering::Relaxed);
         self.left_out.fetch_max(f64::to_bits(left_out), Ordering::Relaxed);
         pairs
@@ -284,24 +279,25 @@ impl Kernel {
         self.arrangement.blocks.iter().map(|block| placed[block.clone()].iter().sum()).collect()
     }
 
-    /// At most the squared distance between points of two blocks, divided by epsilon: by their boxes, or by how far they are apart
-    /// on the line through the boxes' middles.
-    fn gap(&self, i: usize, j: usize, enough: f64) -> f64 {
-        let boxes = |block: usize| &self.boxes[block * self.dimensions..(block + 1) * self.dimensions];
+    /// A lower bound of the squared distance between points of two blocks, divided by epsilon: by their boxes, by the balls around
+    /// the boxes' middles, or by how far they are apart on the line through the middles.
+    fn gap(&self, i: usize, j: usize, blocks: &[Measured]) -> f64 {
+        let (one, other) = (&blocks[i], &blocks[j]);
         let apart = |((low, high), (other_low, other_high)): (&(f64, f64), &(f64, f64))| {
             (other_low - high).max(low - other_high).max(0.0).powi(2)
         };
-        let by_boxes: f64 = boxes(i).iter().zip(boxes(j)).map(apart).sum();
-        let middle = |(low, high): &(f64, f64)| 0.5 * (low + high);
-        let line: Vec<f64> = boxes(i).iter().zip(boxes(j)).map(|(x, y)| middle(y) - middle(x)).collect();
+        let by_boxes: f64 = one.ends.iter().zip(&other.ends).map(apart).sum();
+        let line: Vec<f64> = one.middle.iter().zip(&other.middle).map(|(x, y)| y - x).collect();
         let length = line.iter().map(|x| x * x).sum::<f64>();
-        if by_boxes >= enough || length <= enough {
-            return by_boxes;
+        let by_balls = (length.sqrt() - one.radius - other.radius).max(0.0).powi(2);
+        let bound = by_boxes.max(by_balls);
+        if bound > FAR || length < NEAR {
+            return bound;
         }
         let stride = self.arrangement.stride;
         let ends = |block: usize| {
             let start = self.arrangement.blocks[block].start;
-            let mut along = vec![0.0; self.counts[block]];
+            let mut along = vec![0.0; blocks[block].count];
             for (l, step) in line.iter().enumerate() {
                 let coordinate = &self.scaled[l * stride + start..][..along.len()];
                 along.iter_mut().zip(coordinate).for_each(|(sum, x)| *sum += step * x);
@@ -309,25 +305,55 @@ impl Kernel {
             along.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &x| (x.min(low), x.max(high)))
         };
         let apart = (ends(j).0 - ends(i).1).max(0.0);
-        // A little less, for the rounding of what was just computed.
-        (apart * apart / length * (1.0 - 1e-9)).max(by_boxes)
+        (apart * apart / length).max(bound)
     }
 
+    /// Finds out how far apart the blocks are.
     fn measure_blocks(&mut self) {
         let Arrangement { blocks, places, stride } = &self.arrangement;
-        let mut boxes = vec![(f64::INFINITY, f64::NEG_INFINITY); blocks.len() * self.dimensions];
-        let mut counts = vec![0; blocks.len()];
+        let empty = Measured { ends: vec![(f64::INFINITY, f64::NEG_INFINITY); self.dimensions], ..Measured::default() };
+        let mut measured = vec![empty; blocks.len()];
         let starts: Vec<usize> = blocks.iter().map(|block| block.start).collect();
+        let block_of = |place: usize| starts.partition_point(|&start| start <= place) - 1;
+        let coordinate = |l: usize, place: usize| self.scaled[l * stride + place];
         for &place in places {
-            let block = starts.partition_point(|&start| start <= place) - 1;
-            counts[block] += 1;
-            for l in 0..self.dimensions {
-                let (x, ends) = (self.scaled[l * stride + place], &mut boxes[block * self.dimensions + l]);
+            let block = &mut measured[block_of(place)];
+            block.count += 1;
+            for (l, ends) in block.ends.iter_mut().enumerate() {
+                let x = coordinate(l, place);
                 *ends = (ends.0.min(x), ends.1.max(x));
             }
         }
-        (self.boxes, self.counts) = (boxes, counts);
+        for block in &mut measured {
+            block.middle = block.ends.iter().map(|(low, high)| 0.5 * (low + high)).collect();
+        }
+        for &place in places {
+            let block = &mut measured[block_of(place)];
+            let from_middle = |(l, middle): (usize, &f64)| (coordinate(l, place) - middle).powi(2);
+            let distance: f64 = block.middle.iter().enumerate().map(from_middle).sum();
+            block.radius = block.radius.max(distance.sqrt());
+        }
+        let lines = parallel::blocks(blocks.len(), 1);
+        let work = blocks.len() * blocks.len() * 64 * self.dimensions;
+        let gaps = parallel::map(&lines, work, |line| {
+            // A little less than what was computed, for its rounding.
+            let gap = |j: usize| (self.gap(line.start, j, &measured) * (1.0 - 1e-6)) as f32;
+            (0..line.start).map(gap).collect::<Vec<f32>>()
+        });
+        self.gaps = gaps;
     }
+}
+
+/// What is known of a block of points.
+#[derive(Debug, Clone, Default)]
+struct Measured {
+    /// Points that are no padding.
+    count: usize,
+    /// The lower and upper end in each coordinate, and half-way between them.
+    ends: Vec<(f64, f64)>,
+    middle: Vec<f64>,
+    /// The largest distance from the middle.
+    radius: f64,
 }
 
 /// The rows of `points` in an order in which neighbours stand together.
@@ -345,6 +371,13 @@ fn tile_numbers(blocks: usize) -> Vec<usize> {
         numbers[i * blocks + j] = number;
     }
     numbers
+}
+
+/// `values = exp(-values)`, for values >= 0.
+pub(crate) fn exp_of_minus_all(values: &mut [f64]) {
+    let (whole, rest) = values.split_at_mut(values.len() / (4 * PADDING) * (4 * PADDING));
+    f64::dispatch(Exp(whole));
+    rest.iter_mut().for_each(|x| *x = (-*x).exp());
 }
 
 /// `values = exp(-values)`, a multiple of 4 vectors of them.

@@ -8,12 +8,17 @@ use crate::matrix::{Matrix, dot, symmetric_eigen};
 use crate::samples::Span;
 use crate::transport::Balancer;
 
+/// The marginal error that single precision can reach without trouble.
+const SINGLE: f64 = 1e-4;
+
 /// F at one epsilon, as a function of the frame V (r x k) that spans the subspace U = B V.
 #[derive(Debug)]
 pub(crate) struct Objective<'a> {
     pub span: &'a Span,
     pub epsilon: f64,
     pub kernel: Kernel,
+    /// Whether plans that need not be accurate are solved in single precision.
+    pub single: bool,
     /// Passes that one plan may take before it is returned as it is.
     pub max_plan_passes: usize,
 }
@@ -70,7 +75,9 @@ impl Objective<'_> {
     ) -> Point {
         let a = &self.span.weights;
         self.kernel.set_points(&scores, self.epsilon);
+        self.kernel.set_single(self.single && tolerance >= SINGLE);
         let plan = balancer.balance(&self.kernel, a, potential, &scores, tolerance, self.max_plan_passes);
+        self.kernel.set_single(false);
         // F = sum a (|x|^2 - |z|^2) + 2 sum a g - eps (sum pi - 1).
         let kept: f64 =
             (0..scores.columns()).map(|j| scores.column(j).iter().zip(a).map(|(z, a)| a * z * z).sum::<f64>()).sum();
@@ -197,6 +204,7 @@ mod tests {
                     span: &span,
                     epsilon,
                     kernel: Kernel::new(&span.coordinates, true),
+                    single: false,
                     max_plan_passes: 1000,
                 };
                 let mut at = |frame: Matrix| {

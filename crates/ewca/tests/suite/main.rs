@@ -3,6 +3,7 @@
 mod behaviour;
 mod common;
 mod fixtures;
+mod many;
 mod oracles;
 mod paper;
 mod sparse;

@@ -1,0 +1,55 @@
+//! Many samples: what is left out, begun coarsely or computed in single precision does not show in the result.
+
+use crate::common::{check_fit, subspace_distance};
+use ewca::{Ewca, Params, Samples};
+
+const D: usize = 6;
+
+/// Samples around 12 centres, row after row.
+fn clouds(n: usize) -> Vec<f64> {
+    let mut state = 1u64;
+    let mut uniform = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    // Sums of uniform numbers are normal enough.
+    let mut normal = move || (0..6).map(|_| uniform() - 0.5).sum::<f64>() * std::f64::consts::SQRT_2;
+    let centres: Vec<f64> = (0..12 * D).map(|at| 9.0 * normal() / (1 + at % D) as f64).collect();
+    (0..n * D).map(|at| centres[at / D % 12 * D + at % D] + normal()).collect()
+}
+
+fn params() -> Params {
+    Ewca::params(2).perplexity(40.0)
+}
+
+#[test]
+fn skipping_coarse_starts_and_single_precision_agree_with_neither() {
+    let n = 8300;
+    let data = clouds(n);
+    let samples = Samples::new(&data, n, D).unwrap();
+    let plain = params().skip_far_pairs(false).coarse_to_fine(false).fit(&samples).unwrap();
+    assert_eq!((plain.certificate.skipped_mass, plain.kernel_share), (0.0, 1.0));
+    let ways =
+        [params().coarse_to_fine(false), params().skip_far_pairs(false), params(), params().single_precision(true)];
+    for (way, params) in ways.into_iter().enumerate() {
+        let model = params.fit(&samples).unwrap();
+        assert!(model.converged(), "way {way}: {}", model.termination);
+        assert!(model.certificate.marginal_error <= 1e-9 && model.certificate.relative_gradient <= 1e-6);
+        // The search for the perplexity ends within 0.1 % of it.
+        assert!((model.epsilon / plain.epsilon - 1.0).abs() < 2e-3, "way {way}: {} {}", model.epsilon, plain.epsilon);
+        assert!(subspace_distance(&model.components, &plain.components) < 1e-3, "way {way}");
+        if way != 1 {
+            assert!(model.kernel_share < 0.6, "way {way}: {}", model.kernel_share);
+            assert!(model.certificate.skipped_mass > 0.0 && model.certificate.skipped_mass <= 1e-13);
+        }
+    }
+    // At the same epsilon they agree to the tolerance.
+    let at = |params: Params| params.epsilon(plain.epsilon).tolerance(1e-8).fit(&samples).unwrap();
+    let exact = at(params().skip_far_pairs(false).coarse_to_fine(false));
+    for params in [params(), params().single_precision(true)] {
+        let model = at(params);
+        assert!((model.loss / exact.loss - 1.0).abs() < 1e-11);
+        assert!(subspace_distance(&model.components, &exact.components) < 1e-6);
+    }
+    check_fit(&samples, &exact);
+}
