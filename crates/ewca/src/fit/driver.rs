@@ -384,6 +384,9 @@ impl<'a> Run<'a> {
             if state.stage == Stage::Final {
                 let found = objective.leading(&state.solver.point)?;
                 if found.shortfall > SADDLE * objective.span.variances[0] {
+                    if state.iteration >= self.params.max_iterations {
+                        return Ok(Some(Termination::MaxIterations));
+                    }
                     self.leave(objective, state, found);
                     return Ok(None);
                 }

@@ -439,6 +439,16 @@ fn a_rough_plan_does_not_stall_a_warm_start() {
 }
 
 #[test]
+fn the_iteration_limit_holds_when_the_tolerance_is_met_at_a_saddle() {
+    // With a loose tolerance every point is stationary, and the way out of saddles used to go on for ever.
+    let x = blobs(60, 12);
+    let samples = Samples::new(&x, 60, 12).unwrap();
+    let model = Ewca::params(3).epsilon(40.0).tolerance(0.5).max_iterations(1).fit(&samples).unwrap();
+    check_fit(&samples, &model);
+    assert!(model.iterations <= 1, "{}", model.iterations);
+}
+
+#[test]
 fn whole_weights_are_repetitions_for_perplexities_too() {
     // The search for a perplexity used to count samples, whatever their weights.
     let x = blobs(20, 6);
