@@ -40,6 +40,10 @@ impl Ewca {
     }
 }
 
+fn yes() -> bool {
+    true
+}
+
 /// How far a sample's mass spreads.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Smoothing {
@@ -73,8 +77,12 @@ pub struct Params {
     pub(crate) seed: u64,
     pub(crate) threads: Option<usize>,
     pub(crate) memory_budget: Option<usize>,
+    // Models and checkpoints of earlier versions lack these.
+    #[serde(default = "yes")]
     pub(crate) skip_far_pairs: bool,
+    #[serde(default)]
     pub(crate) single_precision: bool,
+    #[serde(default = "yes")]
     pub(crate) coarse_to_fine: bool,
 }
 
