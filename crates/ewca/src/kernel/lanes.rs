@@ -2,6 +2,7 @@
 //!
 //! Everything here is inlined into functions that were compiled for the instruction set ([`Element::dispatch`]).
 #![allow(unsafe_code)]
+#![allow(clippy::needless_range_loop)] // registers are numbered
 
 /// A number that the kernel is computed in.
 pub(super) trait Element: Copy + Default + PartialEq + Send + Sync + Into<f64> + 'static {

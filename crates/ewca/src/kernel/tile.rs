@@ -1,5 +1,6 @@
 //! The inner loops: a block of the kernel against another, tile by tile in the first-level cache.
 #![allow(unsafe_code)]
+#![allow(clippy::needless_range_loop)] // registers are numbered
 
 use std::ops::Range;
 
