@@ -34,12 +34,14 @@ const TESTS: [Step; 3] = [
     ("licences", &["cargo", "deny", "--log-level", "error", "check", "bans", "licenses", "sources"]),
 ];
 
+const BUILD: [&str; 6] = ["cargo", "build", "--workspace", "--profile", "quick", "--locked"];
+
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["test"] => test(),
-        ["python"] => python::prepare().and_then(|()| python::test()),
+        ["python"] => python::prepare().and_then(|()| run(&BUILD)).and_then(|()| python::test()),
         ["wheel"] => {
             python::prepare().and_then(|()| python::wheel("release")).map(|wheel| eprintln!("== {}", wheel.display()))
         }
