@@ -28,11 +28,13 @@ fn skipping_coarse_starts_and_single_precision_agree_with_neither() {
     let data = clouds(n);
     let samples = Samples::new(&data, n, D).unwrap();
     let plain = params().skip_far_pairs(false).coarse_to_fine(false).fit(&samples).unwrap();
+    check_fit(&samples, &plain);
     assert_eq!((plain.certificate.skipped_mass, plain.kernel_share), (0.0, 1.0));
     let ways =
         [params().coarse_to_fine(false), params().skip_far_pairs(false), params(), params().single_precision(true)];
     for (way, params) in ways.into_iter().enumerate() {
         let model = params.fit(&samples).unwrap();
+        check_fit(&samples, &model);
         assert!(model.converged(), "way {way}: {}", model.termination);
         assert!(model.certificate.marginal_error <= 1e-9 && model.certificate.relative_gradient <= 1e-6);
         // The search for the perplexity ends within 0.1 % of it.
@@ -48,6 +50,7 @@ fn skipping_coarse_starts_and_single_precision_agree_with_neither() {
     let exact = at(params().skip_far_pairs(false).coarse_to_fine(false));
     for params in [params(), params().single_precision(true)] {
         let model = at(params);
+        check_fit(&samples, &model);
         assert!((model.loss / exact.loss - 1.0).abs() < 1e-11);
         assert!(subspace_distance(&model.components, &exact.components) < 1e-6);
     }
