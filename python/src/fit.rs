@@ -75,10 +75,8 @@ pub fn pca_variances<'py>(py: Python<'py>, table: Table<'py>, k: usize) -> PyRes
 }
 
 fn principal_variances<T: Scalar>(samples: &Samples<'_, T>, k: usize) -> ewca::Result<Vec<f64>> {
-    // The limit of a small epsilon. Only the scale of the data must be known: the sample that is farthest from the mean tells it.
-    let square = |row: usize| samples.row(row).iter().zip(samples.mean()).map(|(x, m)| (x - m).powi(2)).sum::<f64>();
-    let largest = (0..samples.rows()).map(square).fold(f64::MIN_POSITIVE, f64::max);
-    let tiny = (1e-12 * largest / samples.rows() as f64).max(f64::MIN_POSITIVE);
+    // The limit of a small epsilon.
+    let tiny = (1e-12 * samples.total_variance()?).max(f64::MIN_POSITIVE);
     Ok(ewca::Ewca::params(k).epsilon(tiny).fit(samples)?.explained_variance)
 }
 

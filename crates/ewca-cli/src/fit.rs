@@ -125,11 +125,6 @@ pub fn start_threads(threads: Option<usize>) -> Result<(), Failure> {
 
 /// PCA with these parameters: the limit of a small epsilon.
 pub fn pca(samples: &Samples<'_>, params: &Params) -> ewca::Result<Model> {
-    // Only the scale of the data must be known. The sample that is farthest from the mean tells it: its squared distance is
-    // between the total variance and n times that.
-    let mean = samples.mean();
-    let square = |row: usize| samples.row(row).iter().zip(mean).map(|(x, m)| (x - m).powi(2)).sum::<f64>();
-    let largest = (0..samples.rows()).map(square).fold(f64::MIN_POSITIVE, f64::max);
-    let tiny = (1e-12 * largest / samples.rows() as f64).max(f64::MIN_POSITIVE);
+    let tiny = (1e-12 * samples.total_variance()?).max(f64::MIN_POSITIVE);
     params.clone().restarts(0).epsilon(tiny).fit(samples)
 }

@@ -114,7 +114,7 @@ pub fn select<T: Scalar>(
     let classes = &labels.classes;
     let all: Vec<usize> = (0..samples.rows()).collect();
     let splits = protocol.outer_splits(classes);
-    let raw_errors = errors(&Neighbours::new(&points(samples, &all)), &splits, classes);
+    let raw_errors = errors(&Neighbours::new(&points(samples, &all)?), &splits, classes);
     let mut cells = Vec::new();
     for &k in ks {
         let params: CheckedParams = Ewca::params(k).check()?;
@@ -190,9 +190,9 @@ fn errors(neighbours: &Neighbours, splits: &[Split], classes: &[usize]) -> Vec<f
 }
 
 /// Some of the samples themselves as points.
-pub(crate) fn points<T: Scalar>(samples: &Samples<'_, T>, members: &[usize]) -> Matrix {
-    let rows: Vec<Vec<f64>> = members.iter().map(|&i| samples.row(i)).collect();
-    Matrix::from_fn(rows.len(), samples.columns(), |i, j| rows[i][j])
+pub(crate) fn points<T: Scalar>(samples: &Samples<'_, T>, members: &[usize]) -> Result<Matrix> {
+    let rows: Vec<Vec<f64>> = members.iter().map(|&i| samples.row(i)).collect::<ewca::Result<_>>()?;
+    Ok(Matrix::from_fn(rows.len(), samples.columns(), |i, j| rows[i][j]))
 }
 
 #[cfg(test)]

@@ -69,8 +69,8 @@ struct Half {
 
 impl Half {
     fn of<T: Scalar>(samples: &Samples<'_, T>, split: &Split, epsilons: &[f64]) -> Result<Self> {
-        let train = points(samples, &split.train).to_row_major();
-        let test = points(samples, &split.test).to_row_major();
+        let train = points(samples, &split.train)?.to_row_major();
+        let test = points(samples, &split.test)?.to_row_major();
         let train = Samples::new(&train, split.train.len(), samples.columns())?;
         let pca = |k: usize| Ewca::params(k).epsilon(1e-9 * epsilons[0]).fit(&train);
         let model = pca(pca(1)?.rank)?;

@@ -204,7 +204,7 @@ impl Report {
             }),
             views,
             perplexities: Column::new(&shown.iter().map(|&i| perplexities[i]).collect::<Vec<f64>>()),
-            features: features(subject, &ranked[..coloured], &shown),
+            features: features(subject, &ranked[..coloured], &shown)?,
             partners,
             heat_maps,
             loadings: loadings(subject, &ranked[..listed]),
@@ -321,17 +321,17 @@ fn ranked_features(model: &Model) -> Vec<usize> {
     order
 }
 
-fn features(subject: &Subject<'_>, chosen: &[usize], shown: &[usize]) -> Vec<Feature> {
+fn features(subject: &Subject<'_>, chosen: &[usize], shown: &[usize]) -> Result<Vec<Feature>> {
     let cells = |&i: &usize| {
-        let row = subject.samples.row(i);
-        chosen.iter().map(|&j| row[j]).collect::<Vec<f64>>()
+        let row = subject.samples.row(i)?;
+        Ok(chosen.iter().map(|&j| row[j]).collect::<Vec<f64>>())
     };
-    let rows: Vec<Vec<f64>> = shown.par_iter().map(cells).collect();
+    let rows: Vec<Vec<f64>> = shown.par_iter().map(cells).collect::<Result<_>>()?;
     let feature = |(at, &j): (usize, &usize)| Feature {
         name: subject.features[j].clone(),
         column: Column::new(&rows.iter().map(|row| row[at]).collect::<Vec<f64>>()),
     };
-    chosen.iter().enumerate().map(feature).collect()
+    Ok(chosen.iter().enumerate().map(feature).collect())
 }
 
 fn loadings(subject: &Subject<'_>, chosen: &[usize]) -> Loadings {

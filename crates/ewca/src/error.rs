@@ -136,6 +136,20 @@ pub enum Error {
         /// In which iteration it was seen.
         iteration: usize,
     },
+    /// Samples that could not be read from their source.
+    #[error("{message}")]
+    Read {
+        /// What the source said.
+        message: String,
+    },
+    /// Processes of a team that came to different results.
+    #[error(
+        "the processes of the team disagree about {what}: run all on processors of one kind, with the same program"
+    )]
+    Team {
+        /// What differs.
+        what: &'static str,
+    },
     /// A saved state that belongs to another fit.
     #[error("the saved state belongs to another fit: {what} differ")]
     State {

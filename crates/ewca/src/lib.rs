@@ -128,6 +128,7 @@ mod path;
 mod samples;
 mod solvers;
 mod subspace;
+mod team;
 #[cfg(test)]
 mod testing;
 mod transport;
@@ -139,7 +140,8 @@ pub use fit::{
 };
 pub use kernel::{Kernel, Peak, Work};
 pub use matrix::Matrix;
-pub use samples::{Samples, Scalar};
+pub use samples::{Part, Samples, Scalar, Source};
 pub use solvers::{EigenvalueBound, MmParams, Solver};
 pub use subspace::Orthonormalisation;
+pub use team::Team;
 pub use transport::{Coupling, Plan, SinkhornLimits, self_transport, sinkhorn_knopp, sinkhorn_log};

@@ -30,7 +30,8 @@ pub fn run(given: Option<(&str, &Samples<'_>)>, effort: Effort, watch: Watch<'_>
         [("BCD", PCA, Solver::Bcd), ("block-MM", MM, Solver::Mm(Default::default())), ("L-BFGS", EWCA, Solver::Lbfgs)];
     let (source, rows, data) = match given {
         Some((name, samples)) => {
-            let rows: Vec<f64> = (0..samples.rows()).flat_map(|i| samples.row(i)).collect();
+            let rows: Vec<Vec<f64>> = (0..samples.rows()).map(|i| samples.row(i)).collect::<ewca::Result<_>>()?;
+            let rows = rows.concat();
             (name.to_string(), samples.rows(), rows)
         }
         None => (format!("synthetic {ROWS} x {COLUMNS} matrix"), ROWS, expression(ROWS, COLUMNS, effort.seed)),

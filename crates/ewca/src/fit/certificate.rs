@@ -26,6 +26,10 @@ pub struct Certificate {
     /// A bound of the plan's mass between samples too far apart to be looked at, in any pass of the fit: 0 where all pairs were.
     #[serde(default)]
     pub skipped_mass: f64,
+    /// The part of the variance outside the principal axes that the fit worked with: 0 but where both n and d are large, or the data
+    /// larger than the memory. The relative gradient counts these directions as well; the eigenvalues do not.
+    #[serde(default)]
+    pub omitted_variance: f64,
     /// Whether an eigenvalue is not positive: epsilon is too large, and the subspace shrinks the data instead of showing them.
     pub collapsed: bool,
 }
@@ -72,8 +76,9 @@ impl std::fmt::Display for Termination {
 /// The feasible plan is diag(x) pi diag(x) + e e' / t, with x_i = min(1, a_i / p_i) for the row sums p, e what its rows then
 /// lack, and t = sum e. The relative entropy of the sum is bounded by convexity (weights 1 - t and t). Everything of order one
 /// cancels on paper, so that a tiny gap is computed to full relative precision.
-pub(crate) fn duality_gap(objective: &mut Objective<'_>, point: &Point) -> f64 {
-    let a = &objective.span.weights.clone();
+pub(crate) fn duality_gap(objective: &mut Objective, point: &Point) -> f64 {
+    let span = objective.span.clone();
+    let a = &span.weights;
     let x: Vec<f64> = a.iter().zip(&point.masses).map(|(a, p)| (a / p).min(1.0)).collect();
     let carried = objective.carry(point, &Matrix::from_fn(a.len(), 1, |i, _| x[i]));
     let lacking: Vec<f64> = (0..a.len()).map(|i| (a[i] - x[i] * carried.get(i, 0)).max(0.0)).collect();

@@ -5,12 +5,13 @@
 
 use super::driver::{Run, pca_frame, reduced};
 use super::params::{Params, Smoothing, Start};
-use super::{Control, Observer, Progress};
+use super::{Control, Model, Observer, Progress};
 use crate::error::Result;
 use crate::kernel::{Kernel, neighbours_together};
 use crate::matrix::Matrix;
 use crate::samples::{Samples, Span};
 use crate::subspace::polar_factor;
+use crate::team::Member;
 
 /// Fits of at least this many samples begin with fewer.
 pub(crate) const MANY: usize = 8192;
@@ -32,6 +33,7 @@ pub(crate) struct Warm {
 pub(crate) fn coarse_start(
     span: &Span,
     params: &Params,
+    member: &Member,
     frame: Matrix,
     epsilon: impl Fn(&Warm) -> f64,
 ) -> Result<Warm> {
@@ -40,21 +42,28 @@ pub(crate) fn coarse_start(
     if n < MANY {
         return Ok(warm);
     }
-    let order = neighbours_together(&span.coordinates.leading_columns(params.components));
+    let order = neighbours_together(&span.leading_axes(params.components));
     let mut steps: Vec<usize> =
         std::iter::successors(Some(FACTOR), |step| Some(step * FACTOR)).take_while(|s| n / s >= FEW).collect();
     while let Some(step) = steps.pop() {
         // Neighbours stand together: every so-many-th sample is a fair share of each neighbourhood.
         let few: Vec<usize> = order.iter().copied().skip(step / 2).step_by(step).collect();
-        warm = level(span, params, &few, warm, &epsilon)?;
+        warm = level(span, params, member, &few, warm, &epsilon)?;
     }
     Ok(warm)
 }
 
 /// The start after a fit of a `few` samples.
-fn level(span: &Span, params: &Params, few: &[usize], start: Warm, epsilon: impl Fn(&Warm) -> f64) -> Result<Warm> {
+fn level(
+    span: &Span,
+    params: &Params,
+    member: &Member,
+    few: &[usize],
+    start: Warm,
+    epsilon: impl Fn(&Warm) -> f64,
+) -> Result<Warm> {
     let rank = span.rank();
-    let rows: Vec<f64> = few.iter().flat_map(|&i| span.coordinates.row(i)).collect();
+    let rows = span.rows(few);
     let weights: Vec<f64> = few.iter().map(|&i| span.weights[i]).collect();
     let samples = Samples::new(&rows, few.len(), rank)?.with_weights(&weights)?;
     let smoothing = Smoothing::Epsilon(epsilon(&start));
@@ -68,14 +77,14 @@ fn level(span: &Span, params: &Params, few: &[usize], start: Warm, epsilon: impl
     };
     let mut unwatched = Unwatched;
     let (own, memory) = reduced(&samples, &params)?;
-    let mut run = Run::new(&own, memory, &params, &mut unwatched, std::time::Instant::now());
+    let mut run = Run::new(own.clone(), memory, &params, member.clone(), &mut unwatched, std::time::Instant::now());
     let frame = run.first_frame(&samples)?;
     let state = run.begin(frame, start.potential.map(|potential| few.iter().map(|&i| potential[i]).collect()), None)?;
     let ((frame, potential), model) = run.finished(&samples, state)?;
-    let (frame, _) = own.loadings(&samples, &frame);
-    let (own_axes, _) = own.loadings(&samples, &pca_frame(own.rank(), params.components));
+    let (frame, _) = own.loadings(&samples, &frame)?;
+    let (own_axes, _) = own.loadings(&samples, &pca_frame(own.rank(), params.components))?;
     let frame = carried_over(&own_axes, &pca_frame(rank, params.components), &frame)?;
-    Ok(Warm { potential: Some(extended(span, few, &frame, &potential, model.epsilon, &model.weights)), frame })
+    Ok(Warm { potential: Some(extended(span, member, few, &frame, &potential, &model)), frame })
 }
 
 /// `frame` turned as `from` must be turned to become `to`. The principal axes of a few samples differ from those of all by chance, and
@@ -95,13 +104,14 @@ fn carried_over(from: &Matrix, to: &Matrix, frame: &Matrix) -> Result<Matrix> {
 }
 
 /// The potential of all samples by that of a few.
-fn extended(span: &Span, few: &[usize], frame: &Matrix, potential: &[f64], epsilon: f64, weights: &[f64]) -> Vec<f64> {
+fn extended(span: &Span, member: &Member, few: &[usize], frame: &Matrix, potential: &[f64], model: &Model) -> Vec<f64> {
     let mut u = vec![0.0; span.weights.len()];
-    for (&i, (a, f)) in few.iter().zip(weights.iter().zip(potential)) {
+    for (&i, (a, f)) in few.iter().zip(model.weights.iter().zip(potential)) {
         u[i] = a * f.exp();
     }
     let sums = {
-        let kernel = Kernel::of(&span.coordinates.times(frame), epsilon);
+        let mut kernel = Kernel::of(&span.scores(frame), model.epsilon);
+        kernel.share(member.clone());
         kernel.apply(&Matrix::from_fn(u.len(), 1, |i, _| u[i]), &span.weights)
     };
     // A sample that is far from the few gets the potential that balances it with itself alone.

@@ -1,12 +1,13 @@
 //! The one loop: steps of a solver, watched, until the certificate is good enough.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
 use super::certificate::duality_gap;
 use super::coarse::{MANY, Warm, coarse_start};
-use super::memory::{self, MemoryPlan};
+use super::memory::{self, MemoryPlan, Shape};
 use super::model::{Perplexity, Timings};
 use super::params::{DEFAULT_PERPLEXITY, Params, Smoothing, Start};
 use super::search::Search;
@@ -15,11 +16,12 @@ use crate::error::{Error, Result};
 use crate::kernel::{Kernel, exp_of_minus_all};
 use crate::matrix::{Matrix, dot, symmetric_eigen};
 use crate::parallel;
-use crate::samples::{Samples, Scalar, Span};
+use crate::samples::{Reduction, Samples, Scalar, Span};
 use crate::solvers::{Leading, Objective, Outcome, Point, Solver, State, bcd, lbfgs, mm};
 use crate::subspace::{
     Orthonormalisation, canonical_signs, grassmann_distance, polar_correction, principal_rotation, random_frame,
 };
+use crate::team::Member;
 use crate::transport::{Balancer, row_perplexities};
 
 /// A stationary subspace is a saddle when Algorithm 1 could still win more than this fraction of lambda_max(Sigma).
@@ -29,6 +31,10 @@ const LOOSE: f64 = 1e-3;
 /// The marginal error of a first look.
 const FIRST_LOOK: f64 = 1e-2;
 const MAX_PLAN_PASSES: usize = 2000;
+/// How often a fit in the leading axes may take in directions from outside.
+const MAX_EXTENSIONS: usize = 30;
+/// Inside and outside of the leading axes, the gradient may each take this part of the tolerance.
+const EACH: f64 = 0.7;
 
 /// How settled epsilon is while a perplexity is sought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,8 +61,12 @@ impl Stage {
 /// A running fit, between two iterations: all that is needed to go on. Opaque; can be serialised with serde.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct FitState {
-    /// Of the data and the parameters that the state belongs to.
+    /// Of the data and the parameters that the state belongs to, to the last bit.
     fingerprint: u64,
+    /// Of what stays the same when rounding differs: another number of processes, another kind of processor.
+    kin: u64,
+    unit: f64,
+    total_variance: f64,
     attempt: usize,
     iteration: usize,
     /// In units of the span, as everything below.
@@ -92,9 +102,9 @@ pub(crate) fn fit<T: Scalar>(
     parallel::with_threads(params.threads, || {
         let clock = Instant::now();
         let (span, memory) = reduced(samples, params)?;
-        let mut run = Run::new(&span, memory, params, observer, clock);
+        let mut run = Run::new(span, memory, params, samples.member().clone(), observer, clock);
         let state = match resumed {
-            Some(state) => state,
+            Some(state) => run.belonging(state)?,
             None => {
                 let frame = run.first_frame(samples)?;
                 let Warm { frame, potential } = run.coarse(frame)?;
@@ -108,9 +118,9 @@ pub(crate) fn fit<T: Scalar>(
 
 /// The data in their span, once it is clear that the fit is possible.
 pub(crate) fn reduced<T: Scalar>(samples: &Samples<'_, T>, params: &Params) -> Result<(Span, MemoryPlan)> {
-    let (n, d, k) = (samples.active().len(), samples.columns(), params.components);
-    let memory = memory::plan(n, d, k.min(n).min(d), params.memory_budget)?;
-    let span = Span::new(samples)?;
+    let memory = memory::plan(&Shape::of(samples, params.components), params.memory_budget)?;
+    let span = Span::new(samples, Reduction { axes: memory.axes })?;
+    let k = params.components;
     if k > span.rank() {
         return Err(Error::Components { requested: k, rank: span.rank() });
     }
@@ -125,8 +135,10 @@ pub(crate) fn reduced<T: Scalar>(samples: &Samples<'_, T>, params: &Params) -> R
 
 /// Everything that stays the same during a fit.
 pub(crate) struct Run<'a> {
-    span: &'a Span,
+    span: Arc<Span>,
     params: &'a Params,
+    /// With whom the kernel is shared.
+    member: Member,
     solver: Solver,
     observer: &'a mut dyn Observer,
     /// Since the start of the run.
@@ -141,22 +153,24 @@ pub(crate) struct Run<'a> {
 impl<'a> Run<'a> {
     /// `clock` started before the reduction.
     pub fn new(
-        span: &'a Span,
+        span: Span,
         memory: MemoryPlan,
         params: &'a Params,
+        member: Member,
         observer: &'a mut dyn Observer,
         clock: Instant,
     ) -> Self {
         Self {
-            span,
+            fingerprint: fingerprint(&span, params),
+            span: Arc::new(span),
             params,
+            member,
             solver: params.solver.resolved(),
             observer,
             clock,
             reduction: clock.elapsed(),
             begun: Instant::now(),
             store_kernel: memory.store_kernel,
-            fingerprint: fingerprint(span, params),
         }
     }
 
@@ -170,7 +184,7 @@ impl<'a> Run<'a> {
                 if loadings.rows() != samples.columns() {
                     return Err(Error::Columns { expected: samples.columns(), found: loadings.rows() });
                 }
-                let frame = self.span.frame(samples, loadings);
+                let frame = self.span.frame(samples, loadings)?;
                 let (values, _) = symmetric_eigen(&frame.transposed_times(&frame))?;
                 if values[k - 1].is_nan() || values[k - 1] <= 1e-12 * values[0] {
                     return Err(Error::Parameter {
@@ -189,7 +203,9 @@ impl<'a> Run<'a> {
         if !self.params.coarse_to_fine {
             return Ok(Warm { frame, potential: None });
         }
-        coarse_start(self.span, self.params, frame, |warm| self.first_epsilon(&warm.frame, warm.potential.as_deref()).0)
+        coarse_start(&self.span, self.params, &self.member, frame, |warm| {
+            self.first_epsilon(&warm.frame, warm.potential.as_deref()).0
+        })
     }
 
     /// The perplexity that is wanted, where one is.
@@ -205,7 +221,7 @@ impl<'a> Run<'a> {
     fn first_epsilon(&self, frame: &Matrix, potential: Option<&[f64]>) -> (f64, f64) {
         match (self.params.smoothing, self.target()) {
             (Smoothing::Epsilon(epsilon), _) => (epsilon / self.square(), 1.0),
-            (_, Some(p)) => first_guess(&self.span.coordinates.times(frame), self.span, potential, p),
+            (_, Some(p)) => first_guess(&self.span.scores(frame), &self.span, potential, p),
             (_, None) => (self.span.variances[0], 1.0),
         }
     }
@@ -224,6 +240,9 @@ impl<'a> Run<'a> {
         let point = objective.evaluate(frame, potential, &mut balancer, self.first_plan_goal());
         Ok(FitState {
             fingerprint: self.fingerprint,
+            kin: kin(&self.span, self.params),
+            unit: self.span.unit,
+            total_variance: self.span.total_variance(),
             attempt: 0,
             iteration: 0,
             epsilon,
@@ -251,17 +270,65 @@ impl<'a> Run<'a> {
         vec![0.0; self.span.weights.len()]
     }
 
-    fn objective(&self, epsilon: f64) -> Objective<'a> {
+    fn objective(&self, epsilon: f64) -> Objective {
         // Samples stand together by their principal components: where they are in the subspace is not much different.
-        let mut kernel = Kernel::new(&self.span.coordinates.leading_columns(self.params.components), self.store_kernel);
+        let mut kernel = Kernel::new(&self.span.leading_axes(self.params.components), self.store_kernel);
         kernel.skip(self.params.skip_far_pairs);
+        kernel.share(self.member.clone());
         let single = self.params.single_precision;
-        Objective { span: self.span, epsilon, kernel, single, max_plan_passes: MAX_PLAN_PASSES }
+        Objective { span: self.span.clone(), epsilon, kernel, single, max_plan_passes: MAX_PLAN_PASSES }
     }
 
     /// The marginal error that a finished plan must have.
     fn plan_goal(&self) -> f64 {
         (1e-3 * self.params.tolerance).max(1e-14 * self.span.weights.len() as f64).min(1e-3)
+    }
+
+    /// The relative gradient that is good enough inside these axes.
+    fn tolerance(&self) -> f64 {
+        if self.span.is_partial() { EACH * self.params.tolerance } else { self.params.tolerance }
+    }
+
+    /// A saved state that belongs to these data and parameters, in these axes.
+    fn belonging(&mut self, state: FitState) -> Result<FitState> {
+        let (n, k) = (self.span.weights.len(), self.params.components);
+        if state.fingerprint == self.fingerprint {
+            let fits = state.solver.belongs_to(&self.span, k);
+            return if fits { Ok(state) } else { Err(Error::State { what: "its shapes" }) };
+        }
+        let total = |variance: f64, unit: f64| variance * unit * unit;
+        let near = total(state.total_variance, state.unit) / total(self.span.total_variance(), self.span.unit) - 1.0;
+        if state.kin != kin(&self.span, self.params) || near.is_nan() || near.abs() > 1e-9 {
+            return Err(Error::State { what: "the data or the parameters" });
+        }
+        // Rounding may have turned the axes. Scores know the subspace without them.
+        let scale = state.unit / self.span.unit;
+        let epsilon = state.epsilon * scale * scale;
+        let mut objective = self.objective(epsilon);
+        let mut moved = |point: &Point, goal: f64| {
+            let shapes = (point.scores.rows(), point.scores.columns(), point.potential.len());
+            if shapes != (n, k, n) || !point.scores.is_finite() {
+                return Err(Error::State { what: "its shapes" });
+            }
+            let frame = Orthonormalisation::Qr.of(&self.span.frame_of_scores(&point.scores))?;
+            Ok(objective.evaluate(frame, point.potential.clone(), &mut Balancer::default(), goal))
+        };
+        let goal = self.first_plan_goal().min(state.solver.point.marginal_error.max(self.plan_goal()));
+        let point = moved(&state.solver.point, goal)?;
+        let best = match state.best {
+            Some(best) => Some(Candidate { point: moved(&best.point, self.plan_goal())?, leading: None, ..best }),
+            None => None,
+        };
+        Ok(FitState {
+            fingerprint: self.fingerprint,
+            unit: self.span.unit,
+            total_variance: self.span.total_variance(),
+            epsilon,
+            solver: State { point, balancer: Balancer::default(), curvature: lbfgs::Curvature::default() },
+            passes: state.passes + objective.kernel.passes(),
+            best,
+            ..state
+        })
     }
 
     /// Runs all attempts from `state` on. Returns the best frame with its potential, and its model.
@@ -270,33 +337,73 @@ impl<'a> Run<'a> {
         samples: &Samples<'_, T>,
         mut state: FitState,
     ) -> Result<((Matrix, Vec<f64>), Model)> {
-        if state.fingerprint != self.fingerprint {
-            return Err(Error::State { what: "the data or the parameters" });
+        let mut extensions = 0;
+        loop {
+            let mut objective = self.objective(state.epsilon);
+            let passes_before = state.passes;
+            self.attempts(&mut objective, &mut state, passes_before)?;
+            let iterations = self.begun.elapsed();
+            let (mut model, outside) = self.model(samples, &mut objective, &state)?;
+            let work = objective.kernel.work();
+            state.passes = passes_before + work.passes;
+            let Some(best) = state.best.take() else {
+                return Err(Error::State { what: "no attempt has begun, and they" });
+            };
+            if let Some(outside) = outside
+                && model.converged()
+            {
+                if extensions < MAX_EXTENSIONS {
+                    extensions += 1;
+                    state = self.extended(samples, state, best, &outside)?;
+                    continue;
+                }
+                model.termination = Termination::MaxIterations;
+            }
+            model.kernel_passes = state.passes;
+            model.kernel_share = work.computed;
+            model.certificate.skipped_mass = work.left_out;
+            let finish = self.begun.elapsed() - iterations;
+            model.timings = Timings { reduction: self.reduction, iterations, finish };
+            model.history = std::mem::take(&mut state.history);
+            return Ok(((best.point.frame, best.point.potential), model));
         }
-        if !state.solver.belongs_to(self.span, self.params.components) {
-            return Err(Error::State { what: "its shapes" });
-        }
-        let mut objective = self.objective(state.epsilon);
-        let passes_before = state.passes;
-        self.attempts(&mut objective, &mut state, passes_before)?;
-        let iterations = self.begun.elapsed();
-        let mut model = self.model(samples, &mut objective, &mut state)?;
-        let work = objective.kernel.work();
-        model.kernel_passes = passes_before + work.passes;
-        model.kernel_share = work.computed;
-        model.certificate.skipped_mass = work.left_out;
-        let finish = self.begun.elapsed() - iterations;
-        model.timings = Timings { reduction: self.reduction, iterations, finish };
-        let best = state.best.take().map(|best| (best.point.frame, best.point.potential));
-        Ok((best.unwrap_or_default(), model))
     }
 
-    fn attempts(&mut self, objective: &mut Objective<'_>, state: &mut FitState, passes_before: usize) -> Result<()> {
+    /// Takes the `outside` of the gradient into the axes, and goes on from the best point with them.
+    fn extended<T: Scalar>(
+        &mut self,
+        samples: &Samples<'_, T>,
+        state: FitState,
+        best: Candidate,
+        outside: &Matrix,
+    ) -> Result<FitState> {
+        let (span, frame) = self.span.extended(samples, outside, &best.point.frame)?;
+        self.fingerprint = fingerprint(&span, self.params);
+        self.span = Arc::new(span);
+        let mut objective = self.objective(state.epsilon);
+        let mut balancer = Balancer::default();
+        let point = objective.evaluate(frame, best.point.potential, &mut balancer, self.plan_goal());
+        let mut search = state.search;
+        search.iter_mut().for_each(Search::again);
+        Ok(FitState {
+            fingerprint: self.fingerprint,
+            attempt: self.params.restarts,
+            iteration: best.iterations + 1,
+            search,
+            stage: Stage::Final,
+            solver: State { point, balancer, curvature: lbfgs::Curvature::default() },
+            passes: state.passes + objective.kernel.passes(),
+            best: None,
+            ..state
+        })
+    }
+
+    fn attempts(&mut self, objective: &mut Objective, state: &mut FitState, passes_before: usize) -> Result<()> {
         loop {
             let mut leading = None;
             let termination = loop {
                 state.passes = passes_before + objective.kernel.passes();
-                if self.watched(state) == Control::Stop {
+                if self.watched(state)? == Control::Stop {
                     break Termination::Interrupted;
                 }
                 if let Some(termination) = self.advance(objective, state, &mut leading)? {
@@ -334,7 +441,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn watched(&mut self, state: &mut FitState) -> Control {
+    fn watched(&mut self, state: &mut FitState) -> Result<Control> {
         let point = &state.solver.point;
         let iteration = Iteration {
             attempt: state.attempt,
@@ -349,26 +456,36 @@ impl<'a> Run<'a> {
         if state.history.last().is_none_or(|last| (last.attempt, last.iteration) != (state.attempt, state.iteration)) {
             state.history.push(iteration);
         }
-        self.observer.observe(&Progress {
+        let control = self.observer.observe(&Progress {
             iteration: &iteration,
             elapsed: self.clock.elapsed(),
             tolerance: self.params.tolerance,
             state,
-        })
+        });
+        if self.member.is_alone() {
+            return Ok(control);
+        }
+        // Whoever wants to stop stops all; and all must be at the same point.
+        let stop = f64::from(u8::from(control == Control::Stop));
+        let reports = self.member.gathered(&[stop, point.loss, point.relative_gradient]);
+        if reports.iter().any(|report| report[1..] != reports[0][1..]) {
+            return Err(Error::Team { what: "the loss" });
+        }
+        Ok(if reports.iter().any(|report| report[0] > 0.0) { Control::Stop } else { Control::Continue })
     }
 
     /// One iteration: a test of the end where one is due, otherwise a step.
     fn advance(
         &self,
-        objective: &mut Objective<'_>,
+        objective: &mut Objective,
         state: &mut FitState,
         leading: &mut Option<(Vec<f64>, f64)>,
     ) -> Result<Option<Termination>> {
         *leading = None;
         let goal = match state.stage {
             Stage::Calibration => f64::INFINITY,
-            Stage::Approach => LOOSE.max(self.params.tolerance),
-            Stage::Final => self.params.tolerance,
+            Stage::Approach => LOOSE.max(self.tolerance()),
+            Stage::Final => self.tolerance(),
         };
         if state.solver.point.relative_gradient <= goal {
             let plan_goal = match state.stage {
@@ -422,7 +539,7 @@ impl<'a> Run<'a> {
     }
 
     /// One step of the search for a perplexity, where there is one: whether anything is left to do.
-    fn epsilon_moved(&self, objective: &mut Objective<'_>, state: &mut FitState) -> bool {
+    fn epsilon_moved(&self, objective: &mut Objective, state: &mut FitState) -> bool {
         let Some(search) = &mut state.search else { return false };
         let perplexity = perplexity(objective, &state.solver.point).mean;
         match (search.next(state.epsilon, perplexity, state.stage.close()), state.stage) {
@@ -445,31 +562,31 @@ impl<'a> Run<'a> {
     }
 
     /// Leaves a saddle, or a place where no step helps, by a step of Algorithm 1.
-    fn leave(&self, objective: &mut Objective<'_>, state: &mut FitState, leading: Leading) {
+    fn leave(&self, objective: &mut Objective, state: &mut FitState, leading: Leading) {
         let potential = state.solver.point.potential.clone();
         state.solver.point = objective.evaluate(leading.frame, potential, &mut state.solver.balancer, self.plan_goal());
         state.solver.curvature = lbfgs::Curvature::default();
     }
 
-    /// The model of the best attempt: loadings, scores in the canonical frame, and the certificate of just these.
+    /// The model of the best attempt: loadings, scores in the canonical frame, and the certificate of just these. With it, what the
+    /// gradient has outside of the axes, where that is too much.
     fn model<T: Scalar>(
         &self,
         samples: &Samples<'_, T>,
-        objective: &mut Objective<'_>,
-        state: &mut FitState,
-    ) -> Result<Model> {
+        objective: &mut Objective,
+        state: &FitState,
+    ) -> Result<(Model, Option<Matrix>)> {
         let Some(best) = &state.best else {
             return Err(Error::State { what: "no attempt has begun, and they" });
         };
-        let span = objective.span;
-        let (mut loadings, mut scores) = span.loadings(samples, &best.point.frame);
+        let span = &self.span;
+        let (mut loadings, mut scores) = span.loadings(samples, &best.point.frame)?;
         match polar_correction(&loadings)? {
             Some(correction) => (loadings, scores) = (loadings.times(&correction), scores.times(&correction)),
             None => {
                 // Directions that the squaring of the data has blurred.
                 loadings = Orthonormalisation::Qr.of(&loadings)?;
-                let all: Vec<usize> = (0..samples.rows()).collect();
-                scores = samples.project(&all, samples.mean(), &loadings);
+                scores = samples.project(samples.mean(), &loadings)?;
             }
         }
         let (explained_variance, rotation) = principal_rotation(&scores, samples.weights())?;
@@ -493,6 +610,8 @@ impl<'a> Run<'a> {
                 (found.values, found.shortfall)
             }
         };
+        let outside = if span.is_partial() { span.outside(samples, &objective.columns(&point))? } else { None };
+        let relative_outside = outside.as_ref().map_or(0.0, |outside| outside.norm() / span.variances[0]);
         let k = components.columns();
         let next_eigenvalue = (eigenvalues.len() > k).then(|| eigenvalues[k]);
         eigenvalues.truncate(k);
@@ -501,7 +620,8 @@ impl<'a> Run<'a> {
         let certificate = Certificate {
             marginal_error: point.marginal_error,
             duality_gap: duality_gap(objective, &point) * square,
-            relative_gradient: point.relative_gradient,
+            relative_gradient: point.relative_gradient.hypot(relative_outside),
+            omitted_variance: span.omitted_variance(),
             eigen_deficit: shortfall / if sum > 0.0 { sum } else { span.variances[0] },
             skipped_mass: 0.0,
             collapsed: eigenvalues.iter().any(|&x| x <= 0.0),
@@ -516,7 +636,7 @@ impl<'a> Run<'a> {
             Smoothing::Epsilon(epsilon) if epsilon / square == objective.epsilon => epsilon,
             _ => objective.epsilon * square,
         };
-        Ok(Model {
+        let model = Model {
             potential: extended_potential(samples, span, &scores, &point.potential, epsilon),
             components,
             mean: samples.mean().to_vec(),
@@ -537,9 +657,10 @@ impl<'a> Run<'a> {
             attempt: best.attempt,
             kernel_passes: 0,
             kernel_share: 1.0,
-            history: std::mem::take(&mut state.history),
+            history: Vec::new(),
             timings: Timings::default(),
-        })
+        };
+        Ok((model, outside.filter(|_| relative_outside > EACH * self.params.tolerance)))
     }
 }
 
@@ -548,10 +669,10 @@ pub(crate) fn pca_frame(rank: usize, k: usize) -> Matrix {
     Matrix::from_fn(rank, k, |i, j| if i == j { 1.0 } else { 0.0 })
 }
 
-fn perplexity(objective: &mut Objective<'_>, point: &Point) -> Perplexity {
+fn perplexity(objective: &mut Objective, point: &Point) -> Perplexity {
     objective.kernel.set_points(&point.scores, objective.epsilon);
     let u: Vec<f64> = objective.span.weights.iter().zip(&point.potential).map(|(a, f)| a * f.exp()).collect();
-    let Span { weights, repeated, .. } = objective.span;
+    let Span { weights, repeated, .. } = &*objective.span;
     let rows = row_perplexities(&objective.kernel, &u, weights, *repeated);
     match repeated {
         Some(_) => Perplexity::of(&rows, |i| weights[i]),
@@ -642,11 +763,11 @@ fn extended_potential<T: Scalar>(
     potential: &[f64],
     epsilon: f64,
 ) -> Vec<f64> {
-    let mut all = vec![f64::NAN; samples.rows()];
+    let mut all = vec![f64::NAN; samples.all_rows()];
     for (&i, f) in span.active.iter().zip(potential) {
         all[i] = epsilon * f;
     }
-    for i in (0..samples.rows()).filter(|&i| samples.weights()[i] == 0.0) {
+    for i in (0..samples.all_rows()).filter(|&i| samples.weights()[i] == 0.0) {
         let logs: Vec<f64> = span
             .active
             .iter()
@@ -662,8 +783,18 @@ fn extended_potential<T: Scalar>(
     all
 }
 
-/// FNV-1a over what determines a fit: parameters that change the result, and the data through their variances and weights.
+/// What determines a fit: parameters that change the result, and the data through their variances and weights.
 fn fingerprint(span: &Span, params: &Params) -> u64 {
+    hash(params, span.variances.iter().chain(&span.weights).chain([&span.unit]))
+}
+
+/// The same without what rounding can change.
+fn kin(span: &Span, params: &Params) -> u64 {
+    hash(params, span.weights.iter())
+}
+
+/// FNV-1a.
+fn hash<'v>(params: &Params, values: impl Iterator<Item = &'v f64>) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325u64;
     let mut add = |bytes: &[u8]| {
         for byte in bytes {
@@ -672,7 +803,7 @@ fn fingerprint(span: &Span, params: &Params) -> u64 {
     };
     let same = Params { threads: None, memory_budget: None, max_iterations: 0, ..params.clone() };
     add(format!("{same:?}").as_bytes());
-    for value in span.variances.iter().chain(&span.weights).chain([&span.unit]) {
+    for value in values {
         add(&value.to_bits().to_le_bytes());
     }
     hash

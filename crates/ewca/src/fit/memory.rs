@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
-use crate::samples::SMALL_GRAM;
+use crate::samples::{SMALL_GRAM, Samples, Scalar, WHOLE};
 
 use super::coarse::MANY;
 
@@ -13,50 +13,101 @@ const STORED_SAMPLES: usize = 4096;
 /// What a matrix product holds for each thread, in numbers.
 const PRODUCT_ROOM: usize = 1 << 19;
 
-/// The memory that a fit takes, and whether its kernel is stored.
+/// Axes to work with where the data have too many for all of them.
+const LEADING: usize = 256;
+
+/// What of a fit decides its memory.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shape {
+    /// Samples, and how many of them this process has.
+    pub samples: usize,
+    pub own: usize,
+    pub features: usize,
+    pub components: usize,
+    /// Whether samples are not all in the memory of this process.
+    pub elsewhere: bool,
+    pub streamed: bool,
+}
+
+impl Shape {
+    pub fn of<T: Scalar>(samples: &Samples<'_, T>, components: usize) -> Self {
+        let streamed = samples.is_streamed();
+        let elsewhere = streamed || !samples.member().is_alone();
+        let (own, features) = (samples.rows(), samples.columns());
+        let active = samples.active().len();
+        let components = components.min(active).min(features);
+        Self { samples: active, own: own.min(active), features, components, elsewhere, streamed }
+    }
+
+    /// The order of the Gram matrix.
+    fn order(&self) -> usize {
+        if self.elsewhere { self.features } else { self.samples.min(self.features) }
+    }
+}
+
+/// The memory that a fit takes, whether its kernel is stored, and the most axes that it works with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MemoryPlan {
     pub bytes: usize,
     pub store_kernel: bool,
+    pub axes: usize,
 }
 
-/// Plans a fit of n samples x d features with k components, or refuses it.
-pub(crate) fn plan(n: usize, d: usize, k: usize, budget: Option<usize>) -> Result<MemoryPlan> {
-    let need = |store| most_at_once(n, d, k, store).saturating_mul(8);
-    let budget = budget.unwrap_or(usize::MAX);
-    let store_kernel = n <= STORED_SAMPLES && need(true) <= budget;
-    let bytes = need(store_kernel);
-    if bytes > budget {
-        let cause = if d > n { "samples or features" } else { "features" };
-        return Err(Error::Memory { needed: bytes, budget, cause });
+/// Plans a fit, or refuses it.
+pub(crate) fn plan(shape: &Shape, budget: Option<usize>) -> Result<MemoryPlan> {
+    let (n, k, order) = (shape.samples, shape.components, shape.order());
+    let limit = budget.unwrap_or(usize::MAX);
+    let leading = LEADING.max(4 * k).min(order);
+    let mut axes = if order <= WHOLE && !shape.streamed { order } else { leading };
+    let need = |axes, store| most_at_once(shape, axes, store).saturating_mul(8);
+    // Fewer axes are better than none; but a subspace needs room to turn.
+    while shape.streamed && need(axes, false) > limit && axes > 2 * k {
+        axes = (axes * 3 / 4).max(2 * k);
     }
-    Ok(MemoryPlan { bytes, store_kernel })
+    let store_kernel = n <= STORED_SAMPLES && need(axes, true) <= limit;
+    let bytes = need(axes, store_kernel);
+    if bytes > limit {
+        let cause = if shape.features > n { "samples or features" } else { "features" };
+        return Err(Error::Memory { needed: bytes, budget: limit, cause });
+    }
+    // No limit where all are wanted: the rank of the data decides.
+    let axes = if axes == order { usize::MAX } else { axes };
+    Ok(MemoryPlan { bytes, store_kernel, axes })
 }
 
 /// The most numbers that are held at once: during the reduction, or at the end, when M is made and taken apart.
-fn most_at_once(n: usize, d: usize, k: usize, store_kernel: bool) -> usize {
+fn most_at_once(shape: &Shape, axes: usize, store_kernel: bool) -> usize {
     let times = usize::saturating_mul;
-    let order = n.min(d);
-    let square = times(order, order);
-    let coordinates = times(n, order);
+    let &Shape { samples: n, own, features: d, components: k, .. } = shape;
+    let order = shape.order();
+    let whole = order <= WHOLE;
+    let coordinates = times(own, axes);
+    // The Gram matrix, or the covariance in the leading axes with the basis before and after a step.
+    let square = if whole { times(order, order) } else { times(axes, axes).saturating_add(times(times(d, axes), 4)) };
     // A matrix, its eigenvectors, and three times as much for faer to work in.
-    let eigen = times(square, 5);
+    let eigen = if whole { times(square, 5) } else { times(times(axes, axes), 5) };
     // Threads sum small Gram matrices on their own, eight at the most; and each product has room of its own for blocks.
-    let partial = if order <= SMALL_GRAM { times(square, 9) } else { square };
-    let strips = times(order, 4096);
+    let partial = match whole {
+        true if order <= SMALL_GRAM => times(square, 9),
+        true => square,
+        false => times(times(d, axes), 10),
+    };
+    let strips = if whole { times(order, 4096) } else { times(axes, 4096) };
     let products = times(order, 1024).min(PRODUCT_ROOM).saturating_mul(rayon::current_num_threads() + 1);
-    let reduction = [partial.max(eigen), strips, if n >= d { times(coordinates, 2) } else { 0 }];
+    let reduction = [partial.max(eigen), strips, if n >= d || !whole { times(coordinates, 2) } else { 0 }];
     // The coordinates, and four times as many while the plan carries them; when M is taken apart they are gone.
-    let finish = [square, coordinates, times(coordinates, 4).max(eigen), Kernel::bytes(n, k, store_kernel) / 8];
+    let carried = if n < MANY { times(coordinates, 4) } else { times(times(n, axes.min(48)), 4) };
+    let basis = if whole { square } else { times(d, axes) };
+    let finish = [basis, coordinates, carried.max(eigen), Kernel::bytes(n, k, store_kernel) / 8];
     // Rows of distances by which the first epsilon is guessed.
     let guess = if n < MANY { times(n, 16) } else { times(n, 16).max(1 << 22) };
     let always = [
         guess,
         products,
-        times(times(d, k), 3),      // loadings
-        times(times(n, k), 8),      // scores and what is carried with them
-        times(n, 48),               // potentials, the memory of the acceleration, and what is said of each sample
-        times(times(order, k), 24), // frames, gradients and the memory of L-BFGS
+        times(times(d, k), 3),     // loadings
+        times(times(n, k), 8),     // scores and what is carried with them
+        times(n, 48),              // potentials, the memory of the acceleration, and what is said of each sample
+        times(times(axes, k), 24), // frames, gradients and the memory of L-BFGS
     ];
     let sum = |numbers: &[usize]| numbers.iter().fold(0usize, |sum, &count| sum.saturating_add(count));
     sum(&always).saturating_add(sum(&reduction).max(sum(&finish)))

@@ -47,7 +47,7 @@ pub struct Model {
     pub termination: Termination,
     /// The algorithm (never `Auto`).
     pub solver: Solver,
-    /// The numerical rank of the centred data.
+    /// The numerical rank of the centred data; where both n and d are large, the number of axes that were worked with.
     pub rank: usize,
     /// Grassmann distance to the subspace of the k leading principal components.
     pub distance_to_pca: f64,
@@ -144,15 +144,13 @@ impl Model {
             return Err(Error::Columns { expected: self.n_features(), found: columns });
         }
         let samples = Samples::uncentred(data, rows, columns)?;
-        let all: Vec<usize> = (0..rows).collect();
-        Ok(samples.project(&all, &self.mean, &self.components))
+        samples.project(&self.mean, &self.components)
     }
 
     /// The scores of new samples in compressed sparse rows (see [`Samples::sparse`]), without making them dense.
     pub fn transform_sparse<T: Scalar>(&self, offsets: &[usize], positions: &[u32], values: &[T]) -> Result<Matrix> {
         let samples = Samples::uncentred_sparse(offsets, positions, values, self.n_features())?;
-        let all: Vec<usize> = (0..samples.rows()).collect();
-        Ok(samples.project(&all, &self.mean, &self.components))
+        samples.project(&self.mean, &self.components)
     }
 
     /// Samples from scores (rows x k): Z U' + mean, rows x d.

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Control, FitState, Model, Observer, Progress, driver, memory};
+use super::memory::{self, Shape};
+use super::{Control, FitState, Model, Observer, Progress, driver};
 use crate::error::{Error, Result};
 use crate::matrix::Matrix;
 use crate::path;
@@ -225,7 +226,8 @@ impl CheckedParams {
     /// About how many bytes a fit of `samples` x `features` takes beside the data, or an error where that is over the budget.
     pub fn memory_needed(&self, samples: usize, features: usize) -> Result<usize> {
         let components = self.params.components.min(samples).min(features);
-        memory::plan(samples, features, components, self.params.memory_budget).map(|plan| plan.bytes)
+        let shape = Shape { samples, own: samples, features, components, elsewhere: false, streamed: false };
+        memory::plan(&shape, self.params.memory_budget).map(|plan| plan.bytes)
     }
 
     /// Fits.

@@ -23,6 +23,7 @@ use tile::{Fill, Multiply, PADDING, Pair};
 
 use crate::matrix::Matrix;
 use crate::parallel;
+use crate::team::Member;
 
 /// Multiply-adds that an exponential is worth.
 const EXP_COST: usize = 14;
@@ -55,6 +56,8 @@ pub struct Kernel {
     stored: Option<Vec<Vec<f64>>>,
     /// Whether pairs of blocks may be left out.
     skipping: bool,
+    /// Who computes some of the pairs.
+    member: Member,
     passes: AtomicUsize,
     /// Pairs of blocks in all passes, and those that were computed.
     pairs: AtomicUsize,
@@ -96,6 +99,14 @@ impl Kernel {
         if self.skipping && !self.scaled.is_empty() {
             self.measure_blocks();
         }
+    }
+
+    /// Shares the pairs of blocks with other processes, which have the same points and make the same passes.
+    pub(crate) fn share(&mut self, member: Member) {
+        if !member.is_alone() {
+            self.stored = None;
+        }
+        self.member = member;
     }
 
     /// Bytes that a kernel between n points in k dimensions takes, with what a pass of k + 1 columns holds.
@@ -203,11 +214,13 @@ impl Kernel {
         let columns = count + usize::from(with_cost);
         let placed = self.arrangement.placed((0..count).map(|c| right.column(c)), E::nearest);
         let sums: Vec<Mutex<Vec<f64>>> = blocks.iter().map(|b| Mutex::new(vec![0.0; b.len() * columns])).collect();
-        let pairs = self.pairs_that_matter(u);
+        // Every so-many-th pair: each process gets its share of the near and of the far ones.
+        let (rank, size) = (self.member.rank(), self.member.size());
+        let pairs = self.pairs_that_matter(u).into_iter().skip(rank).step_by(size);
         // Where K is stored, its tiles are numbered as in a whole tournament: with few points no pair is left out.
         let numbers = (self.stored.is_some() && !with_cost).then(|| tile_numbers(blocks.len()));
-        let work = stride * stride / 2 * (columns + self.dimensions + EXP_COST);
-        for round in rounds(pairs.into_iter(), blocks.len()) {
+        let work = stride * stride / 2 * (columns + self.dimensions + EXP_COST) / size;
+        for round in rounds(pairs, blocks.len()) {
             let share = work / blocks.len().max(1);
             let singles: Vec<std::ops::Range<usize>> = parallel::blocks(round.len(), 1);
             parallel::map(&singles, share, |at| {
@@ -237,7 +250,7 @@ impl Kernel {
                 *out = sums[block][c * blocks[block].len() + place - starts[block]];
             }
         }
-        out
+        self.member.summed(out)
     }
 
     /// A stored tile, which is in double precision.

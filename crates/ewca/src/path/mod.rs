@@ -29,7 +29,7 @@ pub(crate) fn fit_path<T: Scalar>(
     parallel::with_threads(params.threads, || {
         let clock = Instant::now();
         let (span, memory) = reduced(samples, params)?;
-        let mut run = Run::new(&span, memory, params, observer, clock);
+        let mut run = Run::new(span, memory, params, samples.member().clone(), observer, clock);
         let mut frame = run.first_frame(samples)?;
         let mut potential = run.flat_potential();
         let mut models = Vec::with_capacity(order.len());

@@ -6,7 +6,8 @@ use std::ops::Range;
 use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::{Accum, MatMut, MatRef, Par};
 
-use super::{Scalar, Side};
+use super::{Rows, Scalar, Side, magnitude};
+use crate::error::Result;
 use crate::matrix::{Matrix, multiply, sum_in_order};
 use crate::parallel;
 
@@ -18,37 +19,8 @@ pub(super) struct Dense<'a, T: Scalar> {
 }
 
 impl<T: Scalar> Dense<'_, T> {
-    pub fn row(&self, row: usize) -> &[T] {
+    fn line(&self, row: usize) -> &[T] {
         &self.data[row * self.columns..(row + 1) * self.columns]
-    }
-
-    /// Sum of a_i (x_i - x_0), added to x_0: exact for constant columns, and accurate far from the origin.
-    ///
-    /// Wide data are cut into strips of columns, whose sums stay in the cache; others into blocks of rows.
-    pub fn weighted_mean(&self, weights: &[f64]) -> Vec<f64> {
-        let (rows, columns) = if self.columns > 4096 {
-            (parallel::blocks(self.rows, self.rows), parallel::blocks(self.columns, 2048))
-        } else {
-            (parallel::blocks(self.rows, (1 << 18) / self.columns), parallel::blocks(self.columns, self.columns))
-        };
-        let tiles = parallel::blocks(rows.len() * columns.len(), 1);
-        let parts = parallel::map(&tiles, self.data.len(), |tile| {
-            let (rows, columns) = (&rows[tile.start / columns.len()], &columns[tile.start % columns.len()]);
-            let origin = &self.row(0)[columns.clone()];
-            let mut sum = vec![0.0; columns.len()];
-            for i in rows.clone() {
-                let weight = weights[i];
-                for ((s, &x), &x0) in sum.iter_mut().zip(&self.row(i)[columns.clone()]).zip(origin) {
-                    *s += weight * (x.into() - x0.into());
-                }
-            }
-            sum
-        });
-        let mut mean: Vec<f64> = self.row(0).iter().map(|&x| x.into()).collect();
-        for (tile, part) in parts.into_iter().enumerate() {
-            mean[columns[tile % columns.len()].clone()].iter_mut().zip(part).for_each(|(m, p)| *m += p);
-        }
-        mean
     }
 
     /// Writes the rows `rows` (their numbers), features `columns`, less the mean, into `panel`, row after row, each times
@@ -64,15 +36,81 @@ impl<T: Scalar> Dense<'_, T> {
         let mean = &mean[columns.clone()];
         for (&i, out) in rows.iter().zip(panel.chunks_exact_mut(columns.len())) {
             let factor = scale(i);
-            let values = &self.row(i)[columns.clone()];
+            let values = &self.line(i)[columns.clone()];
             for ((o, &x), &m) in out.iter_mut().zip(values).zip(mean) {
                 *o = factor * (x.into() - m);
             }
         }
     }
+}
 
-    /// The Gram matrix of diag(a)^1/2 (X - mean) over the `active` rows, between samples or between features.
-    pub fn gram(&self, active: &[usize], weights: &[f64], mean: &[f64], side: Side) -> Matrix {
+impl<T: Scalar> Rows for Dense<'_, T> {
+    fn row(&self, row: usize) -> Vec<f64> {
+        self.line(row).iter().map(|&x| x.into()).collect()
+    }
+
+    fn magnitude(&self, start: usize) -> Result<f64> {
+        magnitude(&self.data, |entry| (start + entry / self.columns, entry % self.columns))
+    }
+
+    fn total_variance(&self, weights: &[f64], mean: &[f64]) -> f64 {
+        let blocks = parallel::blocks(self.rows, ((1 << 18) / self.columns).max(1));
+        let parts = parallel::map(&blocks, self.data.len(), |block| {
+            let square = |i: usize| self.line(i).iter().zip(mean).map(|(&x, m)| (x.into() - m).powi(2)).sum::<f64>();
+            block.map(|i| weights[i] * square(i)).sum::<f64>()
+        });
+        parts.into_iter().sum()
+    }
+
+    fn pull(&self, rows: &[usize], mean: &[f64], columns: &Matrix) -> Matrix {
+        // At most 8 blocks, since each brings a sum of its own.
+        let blocks = parallel::blocks(rows.len(), rows.len().div_ceil(8).max(64));
+        let parts = parallel::map(&blocks, rows.len() * self.columns * columns.columns(), |block| {
+            let mut out = Matrix::zeros(self.columns, columns.columns());
+            let mut panel = Vec::new();
+            for some in parallel::blocks(block.len(), 64) {
+                let some = block.start + some.start..block.start + some.end;
+                panel.resize(some.len() * self.columns, 0.0);
+                self.fill_centred(&rows[some.clone()], 0..self.columns, mean, |_| 1.0, &mut panel);
+                let left = MatRef::from_row_major_slice(&panel, some.len(), self.columns);
+                let right = columns.view().subrows(some.start, some.len());
+                multiply(out.view_mut(), Accum::Add, left.transpose(), right);
+            }
+            out
+        });
+        sum_in_order(parts).unwrap_or_else(|| Matrix::zeros(self.columns, columns.columns()))
+    }
+
+    /// Sum of a_i (x_i - x_0), added to x_0: exact for constant columns, and accurate far from the origin.
+    ///
+    /// Wide data are cut into strips of columns, whose sums stay in the cache; others into blocks of rows.
+    fn weighted_mean(&self, weights: &[f64]) -> Vec<f64> {
+        let (rows, columns) = if self.columns > 4096 {
+            (parallel::blocks(self.rows, self.rows), parallel::blocks(self.columns, 2048))
+        } else {
+            (parallel::blocks(self.rows, (1 << 18) / self.columns), parallel::blocks(self.columns, self.columns))
+        };
+        let tiles = parallel::blocks(rows.len() * columns.len(), 1);
+        let parts = parallel::map(&tiles, self.data.len(), |tile| {
+            let (rows, columns) = (&rows[tile.start / columns.len()], &columns[tile.start % columns.len()]);
+            let origin = &self.line(0)[columns.clone()];
+            let mut sum = vec![0.0; columns.len()];
+            for i in rows.clone() {
+                let weight = weights[i];
+                for ((s, &x), &x0) in sum.iter_mut().zip(&self.line(i)[columns.clone()]).zip(origin) {
+                    *s += weight * (x.into() - x0.into());
+                }
+            }
+            sum
+        });
+        let mut mean: Vec<f64> = self.line(0).iter().map(|&x| x.into()).collect();
+        for (tile, part) in parts.into_iter().enumerate() {
+            mean[columns[tile % columns.len()].clone()].iter_mut().zip(part).for_each(|(m, p)| *m += p);
+        }
+        mean
+    }
+
+    fn gram(&self, active: &[usize], weights: &[f64], mean: &[f64], side: Side) -> Matrix {
         let (order, length) = match side {
             Side::Samples => (active.len(), self.columns),
             Side::Features => (self.columns, active.len()),
@@ -121,8 +159,7 @@ impl<T: Scalar> Dense<'_, T> {
         gram
     }
 
-    /// (X - mean) `loadings`, for the given rows.
-    pub fn project(&self, rows: &[usize], mean: &[f64], loadings: &Matrix) -> Matrix {
+    fn project(&self, rows: &[usize], mean: &[f64], loadings: &Matrix) -> Matrix {
         let components = loadings.columns();
         let work = rows.len() * self.columns * components;
         Matrix::from_row_blocks(rows.len(), components, 64, work, |block| {
@@ -139,8 +176,8 @@ impl<T: Scalar> Dense<'_, T> {
         })
     }
 
-    /// U = (X - mean)' `combination` over the `active` rows, and (X - mean) U for all rows, in one walk over the data.
-    pub fn combine(&self, active: &[usize], mean: &[f64], combination: &Matrix) -> (Matrix, Matrix) {
+    /// In one walk over the data.
+    fn combine(&self, active: &[usize], mean: &[f64], combination: &Matrix) -> (Matrix, Matrix) {
         let components = combination.columns();
         let work = 2 * self.rows * self.columns * components;
         // Samples that are not active have no part in the combination.

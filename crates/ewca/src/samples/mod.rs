@@ -1,22 +1,29 @@
 //! The data: n samples x d features, weighted, centred on the fly.
 //!
-//! [`Samples`] borrows the caller's matrix, dense or sparse; nothing here ever makes a centred copy of it. What the method needs
-//! of the data are four operations: the mean, the Gram matrix of the cheaper side, X U, and X'W (with X X'W beside it).
+//! [`Samples`] borrows the caller's matrix, dense or sparse, or reads it part by part; nothing here ever makes a centred copy of
+//! it. What the method needs of the data are four operations: the mean, the Gram matrix of the cheaper side, X U, and X'W (with
+//! X X'W beside it). Processes of a team have some of the rows each; what they sum they sum together.
 
+mod axes;
 mod dense;
+mod source;
 mod span;
 mod sparse;
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 pub(crate) use dense::SMALL_GRAM;
-pub(crate) use span::Span;
+pub use source::{Part, Source};
+pub(crate) use span::{Reduction, Span, WHOLE};
 
 use crate::error::{Error, Result};
 use crate::matrix::Matrix;
 use crate::parallel;
+use crate::team::{Member, Team};
 use dense::Dense;
+use source::Streamed;
 use sparse::Sparse;
 
 /// A floating point type that samples may come in: `f64` or `f32`. Everything is computed in `f64`.
@@ -48,6 +55,10 @@ pub struct Samples<'a, T: Scalar = f64> {
     values: Values<'a, T>,
     rows: usize,
     columns: usize,
+    member: Member,
+    /// The number of the first row among those of the whole team.
+    start: usize,
+    /// Of the whole team.
     weights: Vec<f64>,
     /// The sum of weights that are all whole numbers.
     repeated: Option<f64>,
@@ -58,6 +69,27 @@ pub struct Samples<'a, T: Scalar = f64> {
 enum Values<'a, T: Scalar> {
     Dense(Dense<'a, T>),
     Sparse(Sparse<'a, T>),
+    Streamed(Streamed<'a>),
+}
+
+/// Some rows of data: what the method needs of them.
+trait Rows {
+    /// A copy of a row.
+    fn row(&self, row: usize) -> Vec<f64>;
+    /// The largest magnitude; an error if a value is not finite. `start` is the number of the first row, for the message.
+    fn magnitude(&self, start: usize) -> Result<f64>;
+    /// sum_i a_i x_i, for weights that sum to 1.
+    fn weighted_mean(&self, weights: &[f64]) -> Vec<f64>;
+    /// The Gram matrix of diag(a)^1/2 (X - mean) over the `active` rows, between samples or between features.
+    fn gram(&self, active: &[usize], weights: &[f64], mean: &[f64], side: Side) -> Matrix;
+    /// (X - mean) `loadings`, for the given rows.
+    fn project(&self, rows: &[usize], mean: &[f64], loadings: &Matrix) -> Matrix;
+    /// sum_i a_i |x_i - mean|^2.
+    fn total_variance(&self, weights: &[f64], mean: &[f64]) -> f64;
+    /// (X - mean)' `columns`, over the given rows.
+    fn pull(&self, rows: &[usize], mean: &[f64], columns: &Matrix) -> Matrix;
+    /// U = (X - mean)' `combination` over the `active` rows, and (X - mean) U for all rows.
+    fn combine(&self, active: &[usize], mean: &[f64], combination: &Matrix) -> (Matrix, Matrix);
 }
 
 /// Between what a Gram matrix is taken.
@@ -102,6 +134,37 @@ impl<'a, T: Scalar> Samples<'a, T> {
         Self::uncentred_sparse(offsets, positions, values, columns)?.centred()
     }
 
+    /// Samples that are read from their source whenever they are needed, part by part: for tables that are larger than the memory.
+    /// This reads them once; a fit reads them once more, or twice if they have more features than it can hold.
+    pub fn streamed(source: &'a dyn Source) -> Result<Self> {
+        let (rows, columns) = (source.rows(), source.columns());
+        if rows == 0 || columns == 0 {
+            return Err(Error::Empty { rows, columns });
+        }
+        Self::of(Values::Streamed(Streamed::new(source)), rows, columns).centred()
+    }
+
+    /// Makes these samples the share of one process in a team: others have other samples, of the same features. All processes of
+    /// the team fit together, with the same parameters, and get the same model. Weights are given after this, each process its own.
+    pub fn with_team(mut self, team: Arc<dyn Team>) -> Result<Self> {
+        self.member = Member::of(team);
+        let shapes = self.member.gathered(&[self.rows as f64, self.columns as f64]);
+        if let Some(other) = shapes.iter().find(|shape| shape.get(1) != Some(&(self.columns as f64))) {
+            return Err(Error::Columns { expected: self.columns, found: other.get(1).map_or(0, |&d| d as usize) });
+        }
+        self.start = shapes[..self.member.rank()].iter().map(|shape| shape[0] as usize).sum();
+        let all: usize = shapes.iter().map(|shape| shape[0] as usize).sum();
+        self.weights = vec![1.0 / all as f64; all];
+        // The mean is that of this process's samples so far.
+        let share = self.rows as f64 / all as f64;
+        self.mean.iter_mut().for_each(|m| *m *= share);
+        self.member.sum(&mut self.mean);
+        if let Values::Streamed(streamed) = &mut self.values {
+            streamed.reweight(share);
+        }
+        Ok(self)
+    }
+
     /// Samples to be projected with somebody else's mean: any number of them.
     pub(crate) fn uncentred(data: &'a [T], rows: usize, columns: usize) -> Result<Self> {
         Self::from_dense(Cow::Borrowed(data), rows, columns)
@@ -134,23 +197,19 @@ impl<'a, T: Scalar> Samples<'a, T> {
 
     /// Samples whose values are all numbers of a sensible size.
     fn checked(values: Values<'a, T>, rows: usize, columns: usize) -> Result<Self> {
-        let all: &[T] = match &values {
-            Values::Dense(dense) => &dense.data,
-            Values::Sparse(sparse) => sparse.values(),
-        };
-        match largest_magnitude(all) {
-            Some(magnitude) if magnitude == 0.0 || MAGNITUDES.contains(&magnitude) => {}
-            Some(magnitude) => return Err(Error::Range { magnitude }),
-            None => {
-                let entry = all.iter().position(|&x| !x.into().is_finite()).unwrap_or(0);
-                let (row, column) = match &values {
-                    Values::Dense(_) => (entry / columns, entry % columns),
-                    Values::Sparse(sparse) => sparse.place(entry),
-                };
-                return Err(Error::NotFinite { row, column, value: all[entry].into() });
-            }
-        }
-        Ok(Self { values, rows, columns, weights: Vec::new(), repeated: None, mean: Vec::new() })
+        let samples = Self::of(values, rows, columns);
+        let mut largest = 0.0f64;
+        samples.each_part(&mut |range, rows| {
+            largest = largest.max(rows.magnitude(range.start)?);
+            Ok(())
+        })?;
+        check_range(largest)?;
+        Ok(samples)
+    }
+
+    fn of(values: Values<'a, T>, rows: usize, columns: usize) -> Self {
+        let (weights, mean, member) = (Vec::new(), Vec::new(), Member::default());
+        Self { values, rows, columns, member, start: 0, weights, repeated: None, mean }
     }
 
     /// The same samples with uniform weights and their mean.
@@ -159,7 +218,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
             return Err(Error::TooFewSamples { found: self.rows });
         }
         self.weights = vec![1.0 / self.rows as f64; self.rows];
-        self.mean = self.weighted_mean();
+        self.mean = self.weighted_mean()?;
         Ok(self)
     }
 
@@ -171,6 +230,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
         if weights.len() != self.rows {
             return Err(Error::WeightCount { expected: self.rows, found: weights.len() });
         }
+        let weights = &self.member.gathered(weights).concat();
         if let Some((row, &value)) = weights.iter().enumerate().find(|(_, w)| !(w.is_finite() && **w >= 0.0)) {
             return Err(Error::Weight { row, value });
         }
@@ -187,13 +247,18 @@ impl<'a, T: Scalar> Samples<'a, T> {
         }
         let whole = weights.iter().all(|w| w.fract() == 0.0);
         self.repeated = whole.then(|| weights.iter().sum());
-        self.mean = self.weighted_mean();
+        self.mean = self.weighted_mean()?;
         Ok(self)
     }
 
-    /// Number of samples.
+    /// Number of samples; in a team, of this process.
     pub fn rows(&self) -> usize {
         self.rows
+    }
+
+    /// Number of samples of the whole team; of these where there is none.
+    pub fn all_rows(&self) -> usize {
+        self.weights.len()
     }
 
     /// Number of features.
@@ -201,7 +266,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
         self.columns
     }
 
-    /// The weights a, which sum to 1.
+    /// The weights a, which sum to 1; in a team, of all samples.
     pub fn weights(&self) -> &[f64] {
         &self.weights
     }
@@ -217,49 +282,202 @@ impl<'a, T: Scalar> Samples<'a, T> {
         &self.mean
     }
 
-    /// A copy of one sample.
-    pub fn row(&self, row: usize) -> Vec<f64> {
+    /// A copy of one sample (of this process).
+    pub fn row(&self, row: usize) -> Result<Vec<f64>> {
         match &self.values {
-            Values::Dense(dense) => dense.row(row).iter().map(|&x| x.into()).collect(),
-            Values::Sparse(sparse) => sparse.row(row),
+            Values::Dense(dense) => Ok(Rows::row(dense, row)),
+            Values::Sparse(sparse) => Ok(Rows::row(sparse, row)),
+            Values::Streamed(streamed) => streamed.row(row),
         }
     }
 
-    /// The samples that carry weight.
+    /// The samples that carry weight, of the whole team.
     pub(crate) fn active(&self) -> Vec<usize> {
-        (0..self.rows).filter(|&i| self.weights[i] > 0.0).collect()
+        (0..self.weights.len()).filter(|&i| self.weights[i] > 0.0).collect()
     }
 
-    /// (X - mean) `loadings`, for the given rows.
-    pub(crate) fn project(&self, rows: &[usize], mean: &[f64], loadings: &Matrix) -> Matrix {
+    /// Where this process's samples stand among all.
+    fn own(&self) -> Range<usize> {
+        self.start..self.start + self.rows
+    }
+
+    /// The samples of this process that carry weight, counted from its first one.
+    fn own_active(&self) -> Vec<usize> {
+        (0..self.rows).filter(|&i| self.weights[self.start + i] > 0.0).collect()
+    }
+
+    /// With whom these samples are shared.
+    pub(crate) fn member(&self) -> &Member {
+        &self.member
+    }
+
+    /// Whether reading the samples again is dear.
+    pub(crate) fn is_streamed(&self) -> bool {
+        matches!(self.values, Values::Streamed(_))
+    }
+
+    /// Calls `each` with every part of this process's rows and where it stands among them. What is in memory is one part.
+    fn each_part(&self, each: &mut dyn FnMut(Range<usize>, &dyn Rows) -> Result<()>) -> Result<()> {
         match &self.values {
-            Values::Dense(dense) => dense.project(rows, mean, loadings),
-            Values::Sparse(sparse) => sparse.project(rows, mean, loadings),
+            Values::Dense(dense) => each(0..self.rows, dense),
+            Values::Sparse(sparse) => each(0..self.rows, sparse),
+            Values::Streamed(streamed) => streamed.each_part(each),
         }
     }
 
-    fn weighted_mean(&self) -> Vec<f64> {
-        match &self.values {
-            Values::Dense(dense) => dense.weighted_mean(&self.weights),
-            Values::Sparse(sparse) => sparse.weighted_mean(&self.weights),
-        }
+    /// (X - mean) `loadings`, for the given rows of this process, in ascending order.
+    fn project_own(&self, rows: &[usize], mean: &[f64], loadings: &Matrix) -> Result<Matrix> {
+        let mut out = Matrix::zeros(rows.len(), loadings.columns());
+        self.each_part(&mut |range, part| {
+            let (places, local) = within(rows, &range);
+            let projected = part.project(&local, mean, loadings);
+            if local.len() == rows.len() {
+                out = projected;
+            } else {
+                for j in 0..loadings.columns() {
+                    out.column_mut(j)[places.clone()].copy_from_slice(projected.column(j));
+                }
+            }
+            Ok(())
+        })?;
+        Ok(out)
     }
 
-    /// The Gram matrix of the weighted, centred `active` rows, between samples or between features.
-    fn gram(&self, active: &[usize], side: Side) -> Matrix {
-        match &self.values {
-            Values::Dense(dense) => dense.gram(active, &self.weights, &self.mean, side),
-            Values::Sparse(sparse) => sparse.gram(active, &self.weights, &self.mean, side),
+    /// (X - mean) `loadings`, for all rows of all processes.
+    pub(crate) fn project(&self, mean: &[f64], loadings: &Matrix) -> Result<Matrix> {
+        let all: Vec<usize> = (0..self.rows).collect();
+        Ok(self.member.gathered_rows(self.project_own(&all, mean, loadings)?))
+    }
+
+    /// (X - mean)' `columns`, over the active rows; `columns` has a row for each of them, of all processes.
+    pub(crate) fn pull(&self, columns: &Matrix) -> Result<Matrix> {
+        let active = self.own_active();
+        let before = self.weights[..self.start].iter().filter(|a| **a > 0.0).count();
+        let mut out = Matrix::zeros(self.columns, columns.columns());
+        self.each_part(&mut |range, part| {
+            let (places, local) = within(&active, &range);
+            let own =
+                Matrix::from_fn(places.len(), columns.columns(), |i, j| columns.get(before + places.start + i, j));
+            out.add_scaled(1.0, &part.pull(&local, &self.mean, &own));
+            Ok(())
+        })?;
+        Ok(self.member.summed(out))
+    }
+
+    /// Sigma `basis`, with Sigma the covariance.
+    fn covariance_times(&self, basis: &Matrix) -> Result<Matrix> {
+        let active = self.own_active();
+        let weights = &self.weights[self.own()];
+        let mut out = Matrix::zeros(self.columns, basis.columns());
+        self.each_part(&mut |range, part| {
+            let (_, local) = within(&active, &range);
+            // Some thousand rows at a time: their coordinates need not be held for all.
+            for some in local.chunks(4096) {
+                let mut projected = part.project(some, &self.mean, basis);
+                projected.scale_rows(&some.iter().map(|&i| weights[range.start + i]).collect::<Vec<_>>());
+                out.add_scaled(1.0, &part.pull(some, &self.mean, &projected));
+            }
+            Ok(())
+        })?;
+        Ok(self.member.summed(out))
+    }
+
+    /// The sum of all features' variances: sum_i a_i |x_i - mean|^2.
+    pub fn total_variance(&self) -> Result<f64> {
+        let weights = &self.weights[self.own()];
+        let mut sum = 0.0;
+        self.each_part(&mut |range, part| {
+            sum += part.total_variance(&weights[range], &self.mean);
+            Ok(())
+        })?;
+        let mut total = [sum];
+        self.member.sum(&mut total);
+        Ok(total[0])
+    }
+
+    fn weighted_mean(&mut self) -> Result<Vec<f64>> {
+        let own = &self.weights[self.start..self.start + self.rows];
+        let weight: f64 = own.iter().sum();
+        let alone = self.member.is_alone();
+        let shares: Vec<f64> = match (alone, weight > 0.0) {
+            (true, _) => own.to_vec(),
+            (false, true) => own.iter().map(|a| a / weight).collect(),
+            (false, false) => vec![0.0; own.len()],
+        };
+        let mean = match &mut self.values {
+            Values::Dense(dense) => dense.weighted_mean(&shares),
+            Values::Sparse(sparse) => sparse.weighted_mean(&shares),
+            Values::Streamed(streamed) => {
+                streamed.first_pass(&self.weights[self.start..self.start + self.rows], self.columns <= WHOLE)?
+            }
+        };
+        if alone {
+            return Ok(mean);
         }
+        let mut mean: Vec<f64> = mean.into_iter().map(|m| m * weight).collect();
+        self.member.sum(&mut mean);
+        Ok(mean)
+    }
+
+    /// The Gram matrix of the weighted, centred active rows, between samples (of one process) or between features (of all).
+    fn gram(&self, side: Side) -> Result<Matrix> {
+        let (active, weights) = (self.own_active(), &self.weights[self.own()]);
+        let gram = match &self.values {
+            Values::Dense(dense) => dense.gram(&active, weights, &self.mean, side),
+            Values::Sparse(sparse) => sparse.gram(&active, weights, &self.mean, side),
+            Values::Streamed(streamed) => match streamed.gram(&self.mean) {
+                Some(gram) => gram,
+                None => {
+                    let mut gram = Matrix::zeros(self.columns, self.columns);
+                    self.each_part(&mut |range, part| {
+                        let (_, local) = within(&active, &range);
+                        gram.add_scaled(1.0, &part.gram(&local, &weights[range], &self.mean, Side::Features));
+                        Ok(())
+                    })?;
+                    gram
+                }
+            },
+        };
+        Ok(self.member.summed(gram))
     }
 
     /// Features as combinations of the `active` rows, U = (X - mean)' `combination`, and the scores (X - mean) U of all rows.
-    fn combine(&self, active: &[usize], combination: &Matrix) -> (Matrix, Matrix) {
+    fn combine(&self, combination: &Matrix) -> Result<(Matrix, Matrix)> {
         match &self.values {
-            Values::Dense(dense) => dense.combine(active, &self.mean, combination),
-            Values::Sparse(sparse) => sparse.combine(active, &self.mean, combination),
+            Values::Dense(dense) if self.member.is_alone() => {
+                Ok(dense.combine(&self.own_active(), &self.mean, combination))
+            }
+            Values::Sparse(sparse) if self.member.is_alone() => {
+                Ok(sparse.combine(&self.own_active(), &self.mean, combination))
+            }
+            _ => {
+                let loadings = self.pull(combination)?;
+                let scores = self.project(&self.mean, &loadings)?;
+                Ok((loadings, scores))
+            }
         }
     }
+}
+
+/// Which places of `rows` (ascending) lie in `range`, and these rows, counted from its start.
+fn within(rows: &[usize], range: &Range<usize>) -> (Range<usize>, Vec<usize>) {
+    let places = rows.partition_point(|&i| i < range.start)..rows.partition_point(|&i| i < range.end);
+    let local = rows[places.clone()].iter().map(|i| i - range.start).collect();
+    (places, local)
+}
+
+/// Refuses data whose squares leave the range of f64.
+fn check_range(magnitude: f64) -> Result<()> {
+    if magnitude == 0.0 || MAGNITUDES.contains(&magnitude) { Ok(()) } else { Err(Error::Range { magnitude }) }
+}
+
+/// The largest magnitude of `values`; an error if one is not finite, with its `place` (row and column).
+fn magnitude<T: Scalar>(values: &[T], place: impl Fn(usize) -> (usize, usize)) -> Result<f64> {
+    largest_magnitude(values).ok_or_else(|| {
+        let entry = values.iter().position(|&x| !x.into().is_finite()).unwrap_or(0);
+        let (row, column) = place(entry);
+        Error::NotFinite { row, column, value: values[entry].into() }
+    })
 }
 
 /// The largest magnitude, or none if a value is not finite.

@@ -1,22 +1,42 @@
 //! Exact reduction of the data to their span (MATH: "Working in the span").
 
+use std::ops::Range;
+
+use super::axes::leading_axes;
 use super::{Samples, Scalar, Side};
 use crate::error::{Error, Result};
-use crate::matrix::{Matrix, symmetric_eigen};
+use crate::matrix::{Matrix, qr_factor, symmetric_eigen};
+use crate::team::Member;
 
 /// Eigenvalues of the covariance below this fraction of the largest are rounding noise: both ways of getting them square the
 /// data, so a direction whose standard deviation is below 3e-7 of the largest cannot be told from none.
 const RANK_TOLERANCE: f64 = 1e-13;
 
-/// The active samples in their principal axes: y_i = B'(x_i - mean), with B an orthonormal basis of the span (d x r).
+/// Up to this many features (or samples, where they are fewer) all principal axes are found, by one eigen-decomposition.
+pub(crate) const WHOLE: usize = 4096;
+
+/// How data are reduced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Reduction {
+    /// The most principal axes to work with.
+    pub axes: usize,
+}
+
+/// The active samples in their principal axes: y_i = B'(x_i - mean), with B an orthonormal basis of the span (d x r), or of the
+/// leading axes where there are too many.
 ///
 /// Sum over i of a_i y_i y_i' is diagonal, with `variances` on the diagonal, descending. Coordinates are in units of `unit`, a
 /// power of two near the largest standard deviation: squares of squares then stay in range whatever the data's scale, and the
 /// change of units rounds nothing.
+///
+/// In a team, every process has the coordinates of its own samples; whatever is asked for here is of all samples.
 #[derive(Debug, Clone)]
 pub(crate) struct Span {
-    /// n x r.
-    pub coordinates: Matrix,
+    /// Of this process's active samples: rows x r.
+    coordinates: Matrix,
+    /// Where these stand among all active samples.
+    own: Range<usize>,
+    member: Member,
     /// The r positive eigenvalues of the covariance.
     pub variances: Vec<f64>,
     /// The weights of the active samples.
@@ -27,6 +47,10 @@ pub(crate) struct Span {
     pub active: Vec<usize>,
     /// The unit of length.
     pub unit: f64,
+    /// The mean squared distance from the mean, in all directions.
+    total_variance: f64,
+    /// Whether the data have directions outside these axes.
+    partial: bool,
     basis: Basis,
 }
 
@@ -39,27 +63,43 @@ enum Basis {
 }
 
 impl Span {
-    /// Reduces by the cheaper side: samples x samples when d > n, features x features otherwise.
-    pub fn new<T: Scalar>(samples: &Samples<'_, T>) -> Result<Self> {
+    /// Reduces by the cheaper side: samples x samples when d > n, features x features otherwise, and by the leading axes alone
+    /// where both are large.
+    pub fn new<T: Scalar>(samples: &Samples<'_, T>, reduction: Reduction) -> Result<Self> {
         let active = samples.active();
-        let weights: Vec<f64> = active.iter().map(|&i| samples.weights[i]).collect();
-        let side = if samples.columns > active.len() { Side::Samples } else { Side::Features };
-        let (eigenvalues, vectors) = symmetric_eigen(&samples.gram(&active, side))?;
+        let shared = !samples.member.is_alone() || samples.is_streamed();
+        let side = if samples.columns > active.len() && !shared { Side::Samples } else { Side::Features };
+        let order = if side == Side::Samples { active.len() } else { samples.columns };
+        let basis = if order > WHOLE { Some(leading_axes(samples, reduction.axes)?) } else { None };
+        let gram = match &basis {
+            // The covariance in the space of the leading axes.
+            Some(basis) => {
+                let mut gram = basis.transposed_times(&samples.covariance_times(basis)?);
+                gram.symmetrise();
+                gram
+            }
+            None => samples.gram(side)?,
+        };
+        let (eigenvalues, vectors) = symmetric_eigen(&gram)?;
         let largest = eigenvalues[0];
         if largest.is_nan() || largest <= f64::MIN_POSITIVE {
             return Err(Error::Constant);
         }
+        let weights: Vec<f64> = active.iter().map(|&i| samples.weights[i]).collect();
         let limit = (active.len() - 1).min(samples.columns);
-        let rank = eigenvalues.iter().take(limit).take_while(|&&x| x > RANK_TOLERANCE * largest).count();
+        let all = eigenvalues.iter().take(limit).take_while(|&&x| x > RANK_TOLERANCE * largest).count();
+        let rank = all.min(reduction.axes);
         let unit = largest.sqrt().log2().round().exp2();
         let variances: Vec<f64> = eigenvalues[..rank].iter().map(|v| v / unit / unit).collect();
+        let partial = rank < all || (basis.is_some() && rank == reduction.axes.min(limit) && rank < limit);
+        let total_variance = match (&basis, partial) {
+            (_, false) => variances.iter().sum(),
+            (None, true) => eigenvalues[..all].iter().sum::<f64>() / unit / unit,
+            (Some(_), true) => samples.total_variance()? / unit / unit,
+        };
         let vectors = vectors.leading_columns(rank);
-        let (coordinates, basis) = match side {
-            Side::Features => {
-                let coordinates = samples.project(&active, &samples.mean, &vectors).scaled(1.0 / unit);
-                (coordinates, Basis::Features(vectors))
-            }
-            Side::Samples => {
+        let (coordinates, basis) = match (side, basis) {
+            (Side::Samples, None) => {
                 // diag(a)^1/2 X = Q S B': Y = diag(a)^-1/2 Q S, and B = X' diag(a)^1/2 Q S^-1.
                 let deviations: Vec<f64> = variances.iter().map(|v| v.sqrt()).collect();
                 let mut coordinates = vectors.clone();
@@ -70,8 +110,28 @@ impl Span {
                 combination.scale_rows(&weights.iter().map(|a| a.sqrt()).collect::<Vec<_>>());
                 (coordinates, Basis::Samples(combination))
             }
+            (_, basis) => {
+                let axes = basis.map_or_else(|| vectors.clone(), |basis| basis.times(&vectors));
+                let own = samples.project_own(&samples.own_active(), &samples.mean, &axes)?;
+                (own.scaled(1.0 / unit), Basis::Features(axes))
+            }
         };
-        Ok(Self { coordinates, variances, weights, repeated: samples.repeated, active, unit, basis })
+        let start = active.partition_point(|&i| i < samples.start);
+        let own = start..start + coordinates.rows();
+        let (member, repeated) = (samples.member.clone(), samples.repeated);
+        Ok(Self {
+            coordinates,
+            own,
+            member,
+            variances,
+            weights,
+            repeated,
+            active,
+            unit,
+            total_variance,
+            partial,
+            basis,
+        })
     }
 
     /// How many samples these stand for.
@@ -84,33 +144,164 @@ impl Span {
         self.variances.len()
     }
 
-    /// Sum of the variances: the mean squared distance from the mean.
+    /// Sum of all variances: the mean squared distance from the mean.
     pub fn total_variance(&self) -> f64 {
-        self.variances.iter().sum()
+        self.total_variance
+    }
+
+    /// The part of the variance that lies outside these axes.
+    pub fn omitted_variance(&self) -> f64 {
+        if !self.partial {
+            return 0.0;
+        }
+        (1.0 - self.variances.iter().sum::<f64>() / self.total_variance).max(0.0)
+    }
+
+    /// Whether the data have directions outside these axes.
+    pub fn is_partial(&self) -> bool {
+        self.partial
+    }
+
+    /// Y `frame`: the scores of the active samples.
+    pub fn scores(&self, frame: &Matrix) -> Matrix {
+        self.member.gathered_rows(self.coordinates.times(frame))
+    }
+
+    /// Some of the columns of Y.
+    pub fn axes(&self, axes: Range<usize>) -> Matrix {
+        let own = Matrix::from_fn(self.coordinates.rows(), axes.len(), |i, j| self.coordinates.get(i, axes.start + j));
+        self.member.gathered_rows(own)
+    }
+
+    /// The first columns of Y.
+    pub fn leading_axes(&self, count: usize) -> Matrix {
+        self.axes(0..count.min(self.rank()))
+    }
+
+    /// Y' `columns`.
+    pub fn pull(&self, columns: &Matrix) -> Matrix {
+        if self.own.len() == columns.rows() {
+            return self.coordinates.transposed_times(columns);
+        }
+        let own = Matrix::from_fn(self.own.len(), columns.columns(), |i, j| columns.get(self.own.start + i, j));
+        self.member.summed(self.coordinates.transposed_times(&own))
+    }
+
+    /// Some rows of Y, one after the other.
+    pub fn rows(&self, rows: &[usize]) -> Vec<f64> {
+        let own: Vec<f64> = rows
+            .iter()
+            .filter(|i| self.own.contains(i))
+            .flat_map(|i| self.coordinates.row(i - self.own.start))
+            .collect();
+        let parts = self.member.gathered(&own);
+        if parts.len() == 1 {
+            return own;
+        }
+        let sizes = self.member.gathered(&[self.own.end as f64]);
+        let ends: Vec<usize> = sizes.iter().map(|end| end[0] as usize).collect();
+        let mut next = vec![0; parts.len()];
+        let mut all = Vec::with_capacity(rows.len() * self.rank());
+        for &i in rows {
+            let rank = ends.partition_point(|&end| end <= i);
+            all.extend_from_slice(&parts[rank][next[rank]..next[rank] + self.rank()]);
+            next[rank] += self.rank();
+        }
+        all
     }
 
     /// B `frame`: a frame in the span as loadings of the features (d x k), and the scores of all samples with them (n x k).
-    pub fn loadings<T: Scalar>(&self, samples: &Samples<'_, T>, frame: &Matrix) -> (Matrix, Matrix) {
+    pub fn loadings<T: Scalar>(&self, samples: &Samples<'_, T>, frame: &Matrix) -> Result<(Matrix, Matrix)> {
         match &self.basis {
-            Basis::Samples(combination) => samples.combine(&self.active, &combination.times(frame)),
+            Basis::Samples(combination) => samples.combine(&combination.times(frame)),
             Basis::Features(basis) => {
                 let loadings = basis.times(frame);
-                let all: Vec<usize> = (0..samples.rows()).collect();
-                let scores = samples.project(&all, &samples.mean, &loadings);
-                (loadings, scores)
+                let scores = if samples.is_streamed() && self.active.len() == samples.all_rows() {
+                    // Rather than reading the samples once more.
+                    self.scores(frame).scaled(self.unit)
+                } else {
+                    samples.project(&samples.mean, &loadings)?
+                };
+                Ok((loadings, scores))
             }
         }
     }
 
     /// B' `loadings`: what of given loadings lies in the span (r x k).
-    pub fn frame<T: Scalar>(&self, samples: &Samples<'_, T>, loadings: &Matrix) -> Matrix {
+    pub fn frame<T: Scalar>(&self, samples: &Samples<'_, T>, loadings: &Matrix) -> Result<Matrix> {
         match &self.basis {
-            Basis::Features(basis) => basis.transposed_times(loadings),
+            Basis::Features(basis) => Ok(basis.transposed_times(loadings)),
             Basis::Samples(combination) => {
-                combination.transposed_times(&samples.project(&self.active, &samples.mean, loadings))
+                let scores = samples.project_own(&self.active, &samples.mean, loadings)?;
+                Ok(combination.transposed_times(&scores))
             }
         }
     }
+
+    /// The frame whose scores are nearest to the given ones, before it is made orthonormal: Lambda^-1 Y' diag(a) Z.
+    pub fn frame_of_scores(&self, scores: &Matrix) -> Matrix {
+        let mut weighted = scores.clone();
+        weighted.scale_rows(&self.weights);
+        let mut frame = self.pull(&weighted);
+        frame.scale_rows(&self.variances.iter().map(|v| 1.0 / v).collect::<Vec<_>>());
+        frame
+    }
+
+    /// What of X' `columns` lies outside these axes (d x k), in units of the span.
+    pub fn outside<T: Scalar>(&self, samples: &Samples<'_, T>, columns: &Matrix) -> Result<Option<Matrix>> {
+        let (true, Basis::Features(basis)) = (self.partial, &self.basis) else { return Ok(None) };
+        let mut all = samples.pull(columns)?.scaled(1.0 / self.unit);
+        all.add_scaled(-1.0, &basis.times(&basis.transposed_times(&all)));
+        Ok(Some(all))
+    }
+
+    /// The span with more `directions` (d x m, outside of it), and the `frame` in it.
+    pub fn extended<T: Scalar>(
+        &self,
+        samples: &Samples<'_, T>,
+        directions: &Matrix,
+        frame: &Matrix,
+    ) -> Result<(Self, Matrix)> {
+        let Basis::Features(basis) = &self.basis else { return Ok((self.clone(), frame.clone())) };
+        let mut fresh = qr_factor(directions);
+        // Once more: the first time was accurate beside the directions, not beside what is left of them.
+        fresh.add_scaled(-1.0, &basis.times(&basis.transposed_times(&fresh)));
+        let fresh = qr_factor(&fresh);
+        let own = samples.project_own(&samples.own_active(), &samples.mean, &fresh)?.scaled(1.0 / self.unit);
+        let basis = beside(basis, &fresh);
+        let coordinates = beside(&self.coordinates, &own);
+        // The covariance in the new axes, and its own axes.
+        let mut weighted = coordinates.clone();
+        weighted.scale_rows(&self.weights[self.own.clone()]);
+        let mut gram = self.member.summed(coordinates.transposed_times(&weighted));
+        gram.symmetrise();
+        let (variances, turn) = symmetric_eigen(&gram)?;
+        let mut padded = Matrix::zeros(turn.rows(), frame.columns());
+        (0..frame.columns()).for_each(|j| padded.column_mut(j)[..frame.rows()].copy_from_slice(frame.column(j)));
+        let frame = turn.transposed_times(&padded);
+        let rank = variances.iter().take_while(|&&v| v > RANK_TOLERANCE * variances[0]).count();
+        let turn = turn.leading_columns(rank);
+        let frame = Matrix::from_fn(rank, frame.columns(), |i, j| frame.get(i, j));
+        let span = Self {
+            coordinates: coordinates.times(&turn),
+            basis: Basis::Features(basis.times(&turn)),
+            variances: variances[..rank].to_vec(),
+            ..self.clone()
+        };
+        Ok((span, frame))
+    }
+}
+
+/// Columns beside columns.
+fn beside(left: &Matrix, right: &Matrix) -> Matrix {
+    let at = left.columns();
+    Matrix::from_fn(
+        left.rows(),
+        at + right.columns(),
+        |i, j| {
+            if j < at { left.get(i, j) } else { right.get(i, j - at) }
+        },
+    )
 }
 
 #[cfg(test)]
@@ -118,17 +309,19 @@ mod tests {
     use super::*;
     use crate::testing;
 
+    const ALL: Reduction = Reduction { axes: usize::MAX };
+
     fn check(rows: usize, columns: usize, weights: Option<Vec<f64>>) {
         let data = testing::gaussian(rows, columns, 7);
         let mut samples = Samples::new(&data, rows, columns).unwrap();
         if let Some(weights) = weights {
             samples = samples.with_weights(&weights).unwrap();
         }
-        let span = Span::new(&samples).unwrap();
+        let span = Span::new(&samples, ALL).unwrap();
         assert_eq!(span.rank(), (span.active.len() - 1).min(columns));
         // Distances between samples survive the reduction.
         for (i, j) in [(0, 1), (1, 2), (0, span.active.len() - 1)] {
-            let (x, y) = (samples.row(span.active[i]), samples.row(span.active[j]));
+            let (x, y) = (samples.row(span.active[i]).unwrap(), samples.row(span.active[j]).unwrap());
             let full: f64 = x.iter().zip(y).map(|(a, b)| (a - b).powi(2)).sum();
             let (p, q) = (span.coordinates.row(i), span.coordinates.row(j));
             let reduced: f64 = p.iter().zip(&q).map(|(a, b)| ((a - b) * span.unit).powi(2)).sum();
@@ -136,14 +329,14 @@ mod tests {
         }
         // The basis is orthonormal, and going to features and back is the identity.
         let frame = Matrix::from_fn(span.rank(), 2, |i, j| if i == j { 1.0 } else { 0.0 });
-        let (loadings, scores) = span.loadings(&samples, &frame);
+        let (loadings, scores) = span.loadings(&samples, &frame).unwrap();
         let mut gram = loadings.transposed_times(&loadings);
         gram.add_scaled(-1.0, &Matrix::identity(2));
         assert!(gram.norm() < 1e-10);
         for (place, &i) in span.active.iter().enumerate() {
             assert!((scores.get(i, 1) - span.coordinates.get(place, 1) * span.unit).abs() < 1e-10);
         }
-        let mut back = span.frame(&samples, &loadings);
+        let mut back = span.frame(&samples, &loadings).unwrap();
         back.add_scaled(-1.0, &frame);
         assert!(back.norm() < 1e-10);
     }
@@ -162,17 +355,17 @@ mod tests {
     fn duplicated_rows_and_constant_columns_lower_the_rank() {
         let rows = [[1.0, 5.0, 2.0], [1.0, 5.0, 2.0], [3.0, 5.0, 1.0], [3.0, 5.0, 1.0]];
         let samples = Samples::from_rows(&rows).unwrap();
-        assert_eq!(Span::new(&samples).unwrap().rank(), 1);
+        assert_eq!(Span::new(&samples, ALL).unwrap().rank(), 1);
         let samples = Samples::from_rows(&[[2.0, 2.0], [2.0, 2.0], [2.0, 2.0]]).unwrap();
-        assert_eq!(Span::new(&samples).unwrap_err(), Error::Constant);
+        assert_eq!(Span::new(&samples, ALL).unwrap_err(), Error::Constant);
     }
 
     #[test]
     fn a_far_origin_does_not_cost_precision() {
         let near = testing::gaussian(20, 30, 3);
         let far: Vec<f64> = near.iter().map(|x| x + 1e6).collect();
-        let a = Span::new(&Samples::new(&near, 20, 30).unwrap()).unwrap();
-        let b = Span::new(&Samples::new(&far, 20, 30).unwrap()).unwrap();
+        let a = Span::new(&Samples::new(&near, 20, 30).unwrap(), ALL).unwrap();
+        let b = Span::new(&Samples::new(&far, 20, 30).unwrap(), ALL).unwrap();
         for (x, y) in a.variances.iter().zip(&b.variances) {
             assert!((x * a.unit.powi(2) - y * b.unit.powi(2)).abs() < 1e-8 * a.unit.powi(2));
         }

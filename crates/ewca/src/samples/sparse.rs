@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Scalar, Side};
+use super::{Rows, Scalar, Side, magnitude};
 use crate::error::{Error, Result};
 use crate::matrix::{Matrix, dot};
 use crate::parallel;
@@ -66,17 +66,72 @@ impl<'a, T: Scalar> Sparse<'a, T> {
         Ok(Self { by_row, by_column })
     }
 
-    pub fn values(&self) -> &[T] {
+    fn values(&self) -> &[T] {
         &self.by_row.values
     }
 
     /// The row and column of an entry.
-    pub fn place(&self, entry: usize) -> (usize, usize) {
+    fn place(&self, entry: usize) -> (usize, usize) {
         let row = self.by_row.offsets.partition_point(|&offset| offset <= entry) - 1;
         (row, self.by_row.positions[entry] as usize)
     }
 
-    pub fn row(&self, row: usize) -> Vec<f64> {
+    /// A symmetric matrix by rows of its lower triangle: `add(position, value, row)` for each entry of the line.
+    fn lower_products<I: Iterator<Item = (usize, f64)>>(
+        &self,
+        order: usize,
+        line: impl Fn(usize) -> I + Sync,
+        add: impl Fn(usize, f64, &mut [f64]) + Sync,
+    ) -> Matrix {
+        let mut gram = Matrix::zeros(order, order);
+        let work = self.values().len().saturating_mul(self.values().len() / order.max(1));
+        // Column j of the result is row j of the triangle; mirrored below.
+        parallel::for_chunks(gram.as_column_major_mut(), order, work, |j, out| {
+            line(j).for_each(|(position, value)| add(position, value, &mut out[..=j]));
+        });
+        gram.mirror_upper();
+        gram
+    }
+}
+
+impl<T: Scalar> Rows for Sparse<'_, T> {
+    fn magnitude(&self, start: usize) -> Result<f64> {
+        magnitude(self.values(), |entry| {
+            let (row, column) = self.place(entry);
+            (start + row, column)
+        })
+    }
+
+    /// |x - m|^2 = |m|^2 + sum over the entries of (x_j - m_j)^2 - m_j^2.
+    fn total_variance(&self, weights: &[f64], mean: &[f64]) -> f64 {
+        let square = dot(mean, mean);
+        let of_row = |i: usize| square + self.by_row.line(i).map(|(j, x)| x * (x - 2.0 * mean[j])).sum::<f64>();
+        weights.iter().enumerate().map(|(i, a)| a * of_row(i)).sum()
+    }
+
+    fn pull(&self, active: &[usize], mean: &[f64], combination: &Matrix) -> Matrix {
+        let components = combination.columns();
+        let mut by_sample = vec![0.0; self.by_row.lines() * components];
+        for (place, &i) in active.iter().enumerate() {
+            (0..components).for_each(|c| by_sample[i * components + c] = combination.get(place, c));
+        }
+        let totals: Vec<f64> = (0..components).map(|c| combination.column(c).iter().sum()).collect();
+        Matrix::from_row_blocks(mean.len(), components, 256, self.values().len() * components, |block| {
+            let mut part = Matrix::zeros(block.len(), components);
+            let mut sums = vec![0.0; components];
+            for (at, j) in block.enumerate() {
+                sums.fill(0.0);
+                for (i, v) in self.by_column.line(j) {
+                    let line = &by_sample[i * components..(i + 1) * components];
+                    sums.iter_mut().zip(line).for_each(|(s, w)| *s += v * w);
+                }
+                (0..components).for_each(|c| part.set(at, c, sums[c] - mean[j] * totals[c]));
+            }
+            part
+        })
+    }
+
+    fn row(&self, row: usize) -> Vec<f64> {
         let mut dense = vec![0.0; self.by_column.lines()];
         for (column, value) in self.by_row.line(row) {
             dense[column] = value;
@@ -84,13 +139,13 @@ impl<'a, T: Scalar> Sparse<'a, T> {
         dense
     }
 
-    pub fn weighted_mean(&self, weights: &[f64]) -> Vec<f64> {
+    fn weighted_mean(&self, weights: &[f64]) -> Vec<f64> {
         let columns = self.by_column.lines();
         (0..columns).map(|j| self.by_column.line(j).map(|(i, v)| weights[i] * v).sum()).collect()
     }
 
-    /// The Gram matrix of diag(a)^1/2 (X - mean) over the `active` rows: that of X, less what the mean takes away.
-    pub fn gram(&self, active: &[usize], weights: &[f64], mean: &[f64], side: Side) -> Matrix {
+    /// That of X, less what the mean takes away.
+    fn gram(&self, active: &[usize], weights: &[f64], mean: &[f64], side: Side) -> Matrix {
         match side {
             Side::Samples => {
                 let mut at = vec![usize::MAX; self.by_row.lines()];
@@ -130,33 +185,20 @@ impl<'a, T: Scalar> Sparse<'a, T> {
                         }
                     },
                 );
+                // sum a (x - m)(x - m)' = sum a x x' - s m' - m s' + w m m', with the sums s of a x and w of a.
+                let sums = self.weighted_mean(weights);
+                let weight: f64 = weights.iter().sum();
                 for j in 0..mean.len() {
-                    gram.column_mut(j).iter_mut().zip(mean).for_each(|(out, m)| *out -= m * mean[j]);
+                    for (i, out) in gram.column_mut(j).iter_mut().enumerate() {
+                        *out += weight * mean[i] * mean[j] - sums[i] * mean[j] - mean[i] * sums[j];
+                    }
                 }
                 gram
             }
         }
     }
 
-    /// A symmetric matrix by rows of its lower triangle: `add(position, value, row)` for each entry of the line.
-    fn lower_products<I: Iterator<Item = (usize, f64)>>(
-        &self,
-        order: usize,
-        line: impl Fn(usize) -> I + Sync,
-        add: impl Fn(usize, f64, &mut [f64]) + Sync,
-    ) -> Matrix {
-        let mut gram = Matrix::zeros(order, order);
-        let work = self.values().len().saturating_mul(self.values().len() / order.max(1));
-        // Column j of the result is row j of the triangle; mirrored below.
-        parallel::for_chunks(gram.as_column_major_mut(), order, work, |j, out| {
-            line(j).for_each(|(position, value)| add(position, value, &mut out[..=j]));
-        });
-        gram.mirror_upper();
-        gram
-    }
-
-    /// (X - mean) `loadings`, for the given rows.
-    pub fn project(&self, rows: &[usize], mean: &[f64], loadings: &Matrix) -> Matrix {
+    fn project(&self, rows: &[usize], mean: &[f64], loadings: &Matrix) -> Matrix {
         let components = loadings.columns();
         let by_feature = loadings.to_row_major();
         let offset: Vec<f64> = (0..components).map(|c| dot(mean, loadings.column(c))).collect();
@@ -175,34 +217,11 @@ impl<'a, T: Scalar> Sparse<'a, T> {
         })
     }
 
-    /// U = (X - mean)' `combination` over the `active` rows, and (X - mean) U for all rows.
-    pub fn combine(&self, active: &[usize], mean: &[f64], combination: &Matrix) -> (Matrix, Matrix) {
-        let loadings = self.combination(active, mean, combination);
+    fn combine(&self, active: &[usize], mean: &[f64], combination: &Matrix) -> (Matrix, Matrix) {
+        let loadings = self.pull(active, mean, combination);
         let rows: Vec<usize> = (0..self.by_row.lines()).collect();
         let scores = self.project(&rows, mean, &loadings);
         (loadings, scores)
-    }
-
-    fn combination(&self, active: &[usize], mean: &[f64], combination: &Matrix) -> Matrix {
-        let components = combination.columns();
-        let mut by_sample = vec![0.0; self.by_row.lines() * components];
-        for (place, &i) in active.iter().enumerate() {
-            (0..components).for_each(|c| by_sample[i * components + c] = combination.get(place, c));
-        }
-        let totals: Vec<f64> = (0..components).map(|c| combination.column(c).iter().sum()).collect();
-        Matrix::from_row_blocks(mean.len(), components, 256, self.values().len() * components, |block| {
-            let mut part = Matrix::zeros(block.len(), components);
-            let mut sums = vec![0.0; components];
-            for (at, j) in block.enumerate() {
-                sums.fill(0.0);
-                for (i, v) in self.by_column.line(j) {
-                    let line = &by_sample[i * components..(i + 1) * components];
-                    sums.iter_mut().zip(line).for_each(|(s, w)| *s += v * w);
-                }
-                (0..components).for_each(|c| part.set(at, c, sums[c] - mean[j] * totals[c]));
-            }
-            part
-        })
     }
 }
 

@@ -4,7 +4,7 @@ use super::{Objective, Outcome, State};
 use crate::error::Result;
 
 /// One iteration.
-pub(crate) fn step(objective: &mut Objective<'_>, state: &mut State, plan_tolerance: f64) -> Result<Outcome> {
+pub(crate) fn step(objective: &mut Objective, state: &mut State, plan_tolerance: f64) -> Result<Outcome> {
     let frame = objective.leading(&state.point)?.frame;
     let potential = std::mem::take(&mut state.point.potential);
     state.point = objective.evaluate(frame, potential, &mut state.balancer, plan_tolerance);

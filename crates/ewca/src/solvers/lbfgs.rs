@@ -45,7 +45,7 @@ fn plan_tolerance(relative_gradient: f64, floor: f64) -> f64 {
 }
 
 /// One iteration: direction, line search, memory.
-pub(crate) fn step(objective: &mut Objective<'_>, state: &mut State, plan_floor: f64) -> Result<Outcome> {
+pub(crate) fn step(objective: &mut Objective, state: &mut State, plan_floor: f64) -> Result<Outcome> {
     // A plan that is less accurate than the gradient is small says nothing about descent.
     while state.point.marginal_error > state.point.relative_gradient.max(plan_floor) {
         let (error, tolerance) =

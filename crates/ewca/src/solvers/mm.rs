@@ -42,7 +42,7 @@ impl Default for MmParams {
 
 /// One iteration: `inner_steps` majorised steps at the current plan, then the plan anew.
 pub(crate) fn step(
-    objective: &mut Objective<'_>,
+    objective: &mut Objective,
     state: &mut State,
     params: MmParams,
     plan_tolerance: f64,
@@ -69,16 +69,16 @@ pub(crate) fn step(
 }
 
 /// M V at the current plan.
-fn image_of(objective: &mut Objective<'_>, point: &Point, frame: &Matrix) -> Matrix {
-    let mut scores = objective.span.coordinates.times(frame);
+fn image_of(objective: &mut Objective, point: &Point, frame: &Matrix) -> Matrix {
+    let mut scores = objective.span.scores(frame);
     let mut carried = objective.carry(point, &scores).scaled(2.0);
     scores.scale_rows(&objective.span.weights);
     carried.add_scaled(-1.0, &scores);
-    objective.span.coordinates.transposed_times(&carried)
+    objective.span.pull(&carried)
 }
 
 /// The smallest eigenvalue of diag(a)^-1/2 pi diag(a)^-1/2.
-fn smallest_eigenvalue(objective: &mut Objective<'_>, point: &Point) -> Result<f64> {
+fn smallest_eigenvalue(objective: &mut Objective, point: &Point) -> Result<f64> {
     let a = &objective.span.weights;
     objective.kernel.set_points(&point.scores, objective.epsilon);
     let root: Vec<f64> = a.iter().zip(&point.potential).map(|(a, f)| a.sqrt() * f.exp()).collect();

@@ -69,7 +69,7 @@ impl State {
     }
 
     /// Solves the plan anew, more accurately, at the same frame.
-    pub fn tighten(&mut self, objective: &mut Objective<'_>, plan_tolerance: f64) {
+    pub fn tighten(&mut self, objective: &mut Objective, plan_tolerance: f64) {
         let Point { frame, scores, potential, .. } = self.point.clone();
         self.point = objective.evaluate_scores(frame, scores, potential, &mut self.balancer, plan_tolerance);
     }

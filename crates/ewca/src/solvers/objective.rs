@@ -1,5 +1,7 @@
 //! F(U) and everything a solver may ask of it, in the coordinates of the span.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
@@ -8,13 +10,16 @@ use crate::matrix::{Matrix, dot, symmetric_eigen};
 use crate::samples::Span;
 use crate::transport::Balancer;
 
+/// From this many samples on, a pass for M takes so many columns at once: they are held several times over.
+const MANY_ROWS: usize = 8192;
+const MANY_COLUMNS: usize = 48;
 /// The marginal error that single precision can reach without trouble.
 const SINGLE: f64 = 1e-4;
 
 /// F at one epsilon, as a function of the frame V (r x k) that spans the subspace U = B V.
 #[derive(Debug)]
-pub(crate) struct Objective<'a> {
-    pub span: &'a Span,
+pub(crate) struct Objective {
+    pub span: Arc<Span>,
     pub epsilon: f64,
     pub kernel: Kernel,
     /// Whether plans that need not be accurate are solved in single precision.
@@ -57,10 +62,10 @@ pub(crate) struct Leading {
     pub shortfall: f64,
 }
 
-impl Objective<'_> {
+impl Objective {
     /// Solves the plan at `frame`, starting from `potential`.
     pub fn evaluate(&mut self, frame: Matrix, potential: Vec<f64>, balancer: &mut Balancer, tolerance: f64) -> Point {
-        let scores = self.span.coordinates.times(&frame);
+        let scores = self.span.scores(&frame);
         self.evaluate_scores(frame, scores, potential, balancer, tolerance)
     }
 
@@ -73,7 +78,8 @@ impl Objective<'_> {
         balancer: &mut Balancer,
         tolerance: f64,
     ) -> Point {
-        let a = &self.span.weights;
+        let span = self.span.clone();
+        let a = &span.weights;
         self.kernel.set_points(&scores, self.epsilon);
         self.kernel.set_single(self.single && tolerance >= SINGLE);
         let plan = balancer.balance(&self.kernel, a, potential, &scores, tolerance, self.max_plan_passes);
@@ -84,15 +90,7 @@ impl Objective<'_> {
         let dual: f64 = a.iter().zip(&plan.potential).map(|(a, f)| 2.0 * a * f).sum();
         let excess: f64 = plan.masses.iter().zip(a).map(|(p, a)| p - a).sum();
         let loss = self.span.total_variance() - kept + self.epsilon * (dual - excess);
-        // M V = Y'(2 pi Z - a Z), corrected for what the marginals still lack: the exact derivative of the dual value.
-        let mut carried = plan.carried;
-        for j in 0..carried.columns() {
-            let z = scores.column(j);
-            for (i, x) in carried.column_mut(j).iter_mut().enumerate() {
-                *x = 2.0 * *x - (2.0 * plan.masses[i] - a[i]) * z[i];
-            }
-        }
-        let image = self.span.coordinates.transposed_times(&carried);
+        let image = self.span.pull(&gradient_columns(plan.carried, &plan.masses, a, &scores));
         let mut compression = frame.transposed_times(&image);
         compression.symmetrise();
         let mut gradient = frame.times(&compression);
@@ -127,9 +125,10 @@ impl Objective<'_> {
     /// The diagonal of M in the principal axes: one pass. Only leading axes matter to whoever divides by differences of
     /// eigenvalues; for the others the mean ratio to the variance of the last ones stands in.
     pub fn diagonal(&mut self, point: &Point) -> Vec<f64> {
-        let variances = &self.span.variances;
+        let span = self.span.clone();
+        let variances = &span.variances;
         let known = (3 * point.frame.columns()).max(16).min(variances.len());
-        let axes = self.span.coordinates.leading_columns(known);
+        let axes = self.span.leading_axes(known);
         let carried = self.carry(point, &axes);
         let mut diagonal: Vec<f64> =
             (0..known).map(|i| 2.0 * dot(axes.column(i), carried.column(i)) - variances[i]).collect();
@@ -139,10 +138,25 @@ impl Objective<'_> {
         diagonal
     }
 
-    /// M = Y'(2 pi - diag(a)) Y at `point`: one pass with r columns.
+    /// The columns W with M V = X'W in the coordinates of the data: one pass.
+    pub fn columns(&mut self, point: &Point) -> Matrix {
+        let carried = self.carry(point, &point.scores);
+        gradient_columns(carried, &point.masses, &self.span.weights, &point.scores)
+    }
+
+    /// M = Y'(2 pi - diag(a)) Y at `point`: one pass with r columns, or a few with some of them each where there are many samples.
     pub fn matrix(&mut self, point: &Point) -> Matrix {
-        let carried = self.carry(point, &self.span.coordinates);
-        let mut matrix = self.span.coordinates.transposed_times(&carried).scaled(2.0);
+        let rank = self.span.rank();
+        let at_once = if self.span.weights.len() < MANY_ROWS { rank } else { MANY_COLUMNS };
+        let mut matrix = Matrix::zeros(rank, rank);
+        for axes in crate::parallel::blocks(rank, at_once) {
+            let columns = self.span.axes(axes.clone());
+            let carried = self.carry(point, &columns);
+            let part = self.span.pull(&carried).scaled(2.0);
+            for (j, axis) in axes.enumerate() {
+                matrix.column_mut(axis).copy_from_slice(part.column(j));
+            }
+        }
         matrix.symmetrise();
         for (i, variance) in self.span.variances.iter().enumerate() {
             let value = matrix.get(i, i) - variance;
@@ -161,6 +175,18 @@ impl Objective<'_> {
         let shortfall = (values[..k].iter().sum::<f64>() - trace).max(0.0);
         Ok(Leading { values, frame: vectors.leading_columns(k), shortfall })
     }
+}
+
+/// From the plan times the scores, the columns W with M V = Y'W: 2 pi Z - a Z, corrected for what the marginals still lack, so that
+/// it is the exact derivative of the dual value.
+fn gradient_columns(mut carried: Matrix, masses: &[f64], weights: &[f64], scores: &Matrix) -> Matrix {
+    for j in 0..carried.columns() {
+        let z = scores.column(j);
+        for (i, x) in carried.column_mut(j).iter_mut().enumerate() {
+            *x = 2.0 * *x - (2.0 * masses[i] - weights[i]) * z[i];
+        }
+    }
+    carried
 }
 
 impl Point {
@@ -185,7 +211,7 @@ impl Point {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::Samples;
+    use crate::samples::{Reduction, Samples};
     use crate::subspace::{polar_factor, random_frame};
     use crate::testing;
 
@@ -197,13 +223,13 @@ mod tests {
             if weighted {
                 samples = samples.with_weights(&(1..=n).map(|i| i as f64).collect::<Vec<_>>()).unwrap();
             }
-            let span = Span::new(&samples).unwrap();
+            let span = Arc::new(Span::new(&samples, Reduction { axes: usize::MAX }).unwrap());
             let rank = span.rank();
             for epsilon in [0.02, 0.3, 5.0] {
                 let mut objective = Objective {
-                    span: &span,
+                    span: span.clone(),
                     epsilon,
-                    kernel: Kernel::new(&span.coordinates, true),
+                    kernel: Kernel::new(&span.leading_axes(3), true),
                     single: false,
                     max_plan_passes: 1000,
                 };

@@ -246,7 +246,7 @@ fn transforms_and_plans() {
         let row = plan.row(i);
         assert!((0..63).all(|j| row[j] == dense.get(i, j) && (dense.get(i, j) - dense.get(j, i)).abs() < 1e-15));
         // A training sample taken as a new one gets its own row.
-        let shares = model.plan_row(&samples.row(i)).unwrap();
+        let shares = model.plan_row(&samples.row(i).unwrap()).unwrap();
         assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-12);
         assert!((0..63).all(|j| (shares[j] - 63.0 * row[j]).abs() < 1e-7));
         let partners = plan.partners(i, 4);

@@ -164,12 +164,13 @@ pub fn check_fit(samples: &Samples<'_, f64>, model: &Model) {
             assert!((gram.get(i, j) - want).abs() < 1e-10, "U'U({i}, {j}) = {}", gram.get(i, j));
         }
     }
-    let total: f64 =
-        (0..n).map(|i| a[i] * samples.row(i).iter().zip(&model.mean).map(|(x, m)| (x - m).powi(2)).sum::<f64>()).sum();
+    let total: f64 = (0..n)
+        .map(|i| a[i] * samples.row(i).unwrap().iter().zip(&model.mean).map(|(x, m)| (x - m).powi(2)).sum::<f64>())
+        .sum();
     let size = total.sqrt();
     for i in 0..n {
         for j in 0..k {
-            let want: f64 = (0..d).map(|l| (samples.row(i)[l] - model.mean[l]) * u.get(l, j)).sum();
+            let want: f64 = (0..d).map(|l| (samples.row(i).unwrap()[l] - model.mean[l]) * u.get(l, j)).sum();
             assert!((scores.get(i, j) - want).abs() < 1e-10 * size * (n as f64).sqrt(), "score ({i}, {j})");
         }
     }

@@ -7,3 +7,5 @@ mod many;
 mod oracles;
 mod paper;
 mod sparse;
+mod streamed;
+mod team;

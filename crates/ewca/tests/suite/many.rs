@@ -6,7 +6,7 @@ use ewca::{Ewca, Params, Samples};
 const D: usize = 6;
 
 /// Samples around 12 centres, row after row.
-fn clouds(n: usize) -> Vec<f64> {
+pub fn clouds(n: usize) -> Vec<f64> {
     let mut state = 1u64;
     let mut uniform = move || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

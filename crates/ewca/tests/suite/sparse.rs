@@ -5,7 +5,7 @@ use ewca::{Error, Ewca, Samples};
 use proptest::prelude::*;
 
 /// A dense row-major matrix as compressed sparse rows.
-fn compressed(dense: &[f64], columns: usize) -> (Vec<usize>, Vec<u32>, Vec<f64>) {
+pub fn compressed(dense: &[f64], columns: usize) -> (Vec<usize>, Vec<u32>, Vec<f64>) {
     let (mut offsets, mut positions, mut values) = (vec![0], Vec::new(), Vec::new());
     for row in dense.chunks_exact(columns) {
         for (j, &x) in row.iter().enumerate().filter(|(_, x)| **x != 0.0) {
@@ -18,7 +18,7 @@ fn compressed(dense: &[f64], columns: usize) -> (Vec<usize>, Vec<u32>, Vec<f64>)
 }
 
 /// Counts, most of them 0.
-fn counts(n: usize, d: usize, seed: u64) -> Vec<f64> {
+pub fn counts(n: usize, d: usize, seed: u64) -> Vec<f64> {
     (0..n * d)
         .map(|at| {
             let noise = ((at as f64 + 31.0 * seed as f64) * 12.9898).sin() * 43758.5453;

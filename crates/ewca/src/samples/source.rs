@@ -1,0 +1,169 @@
+//! Samples that are not all in memory: read part by part, whenever they are needed.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::mpsc::sync_channel;
+
+use super::dense::Dense;
+use super::sparse::Sparse;
+use super::{Rows, Side, check_range};
+use crate::error::{Error, Result};
+use crate::matrix::Matrix;
+
+/// Where samples come from when they are not all in memory: a file, for instance.
+pub trait Source: std::fmt::Debug + Sync {
+    /// Number of samples.
+    fn rows(&self) -> usize;
+
+    /// Number of features.
+    fn columns(&self) -> usize;
+
+    /// How many samples to ask for at a time; some three parts are in memory at once.
+    fn part_rows(&self) -> usize;
+
+    /// Reads some samples; the message of a failure should name the file.
+    fn read(&self, rows: Range<usize>) -> std::result::Result<Part, String>;
+}
+
+/// Some samples.
+#[derive(Debug, Clone)]
+pub enum Part {
+    /// Row after row.
+    Dense(Vec<f64>),
+    /// Compressed sparse rows: see [`crate::Samples::sparse`].
+    Sparse {
+        /// Where each row begins, and where the last one ends.
+        offsets: Vec<usize>,
+        /// The column of each entry.
+        positions: Vec<u32>,
+        /// The value of each entry.
+        values: Vec<f64>,
+    },
+}
+
+/// What is known of streamed samples once they were read for the first time.
+#[derive(Debug, Clone)]
+pub(super) struct Streamed<'a> {
+    pub source: &'a dyn Source,
+    /// sum_i a_i (x_i - c)(x_i - c)' about a point c near the mean, where there are few enough features to hold it.
+    moments: Option<Moments>,
+}
+
+#[derive(Debug, Clone)]
+struct Moments {
+    centre: Vec<f64>,
+    weight: f64,
+    /// sum_i a_i (x_i - c).
+    first: Vec<f64>,
+    second: Matrix,
+}
+
+impl<'a> Streamed<'a> {
+    pub fn new(source: &'a dyn Source) -> Self {
+        Self { source, moments: None }
+    }
+
+    /// Calls `each` with every part, in order, while the next one is being read.
+    pub fn each_part(&self, each: &mut dyn FnMut(Range<usize>, &dyn Rows) -> Result<()>) -> Result<()> {
+        let (rows, columns) = (self.source.rows(), self.source.columns());
+        let ranges = crate::parallel::blocks(rows, self.source.part_rows().max(1));
+        std::thread::scope(|scope| {
+            let (sender, receiver) = sync_channel(1);
+            scope.spawn(move || {
+                for range in ranges {
+                    let part = self.source.read(range.clone());
+                    let failed = part.is_err();
+                    // Whoever fails stops listening.
+                    if sender.send((range, part)).is_err() || failed {
+                        return;
+                    }
+                }
+            });
+            for (range, part) in receiver {
+                let part = part.map_err(|message| Error::Read { message })?;
+                with_rows(&part, range.len(), columns, |rows| each(range.clone(), rows))?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Reads everything once: checks it, and returns the mean (for weights that sum to `weight`). Where there are few enough
+    /// features, the second moments are taken on the way.
+    pub fn first_pass(&mut self, weights: &[f64], with_moments: bool) -> Result<Vec<f64>> {
+        let d = self.source.columns();
+        let mut centre: Option<Vec<f64>> = None;
+        let (mut first, mut weight) = (vec![0.0; d], 0.0);
+        let mut second = with_moments.then(|| Matrix::zeros(d, d));
+        let mut largest = 0.0f64;
+        self.each_part(&mut |range, rows| {
+            largest = largest.max(rows.magnitude(range.start)?);
+            let own = &weights[range];
+            let sum: f64 = own.iter().sum();
+            if centre.is_none() {
+                centre = Some(rows.weighted_mean(&vec![1.0 / own.len() as f64; own.len()]));
+            }
+            let centre = centre.as_deref().unwrap_or(&[]);
+            if sum > 0.0 {
+                let shares: Vec<f64> = own.iter().map(|a| a / sum).collect();
+                let mean = rows.weighted_mean(&shares);
+                first.iter_mut().zip(mean).zip(centre).for_each(|((f, m), c)| *f += sum * (m - c));
+                weight += sum;
+            }
+            if let Some(second) = &mut second {
+                let active: Vec<usize> = (0..own.len()).filter(|&i| own[i] > 0.0).collect();
+                second.add_scaled(1.0, &rows.gram(&active, own, centre, Side::Features));
+            }
+            Ok(())
+        })?;
+        check_range(largest)?;
+        let centre = centre.unwrap_or_else(|| vec![0.0; d]);
+        let mean = centre.iter().zip(&first).map(|(c, f)| if weight > 0.0 { c + f / weight } else { *c }).collect();
+        self.moments = second.map(|second| Moments { centre, weight, first, second });
+        Ok(mean)
+    }
+
+    /// All weights are `factor` times what they were.
+    pub fn reweight(&mut self, factor: f64) {
+        if let Some(Moments { weight, first, second, .. }) = &mut self.moments {
+            *weight *= factor;
+            first.iter_mut().for_each(|x| *x *= factor);
+            second.as_column_major_mut().iter_mut().for_each(|x| *x *= factor);
+        }
+    }
+
+    /// A copy of one sample.
+    pub fn row(&self, row: usize) -> Result<Vec<f64>> {
+        let part = self.source.read(row..row + 1).map_err(|message| Error::Read { message })?;
+        with_rows(&part, 1, self.source.columns(), |rows| Ok(rows.row(0)))
+    }
+
+    /// sum_i a_i (x_i - mean)(x_i - mean)', where it is known.
+    pub fn gram(&self, mean: &[f64]) -> Option<Matrix> {
+        let Moments { centre, weight, first, second } = self.moments.as_ref()?;
+        let shift: Vec<f64> = mean.iter().zip(centre).map(|(m, c)| m - c).collect();
+        let mut gram = second.clone();
+        for j in 0..shift.len() {
+            for (i, x) in gram.column_mut(j).iter_mut().enumerate() {
+                *x += weight * shift[i] * shift[j] - first[i] * shift[j] - shift[i] * first[j];
+            }
+        }
+        Some(gram)
+    }
+}
+
+fn with_rows<R>(part: &Part, rows: usize, columns: usize, each: impl FnOnce(&dyn Rows) -> Result<R>) -> Result<R> {
+    match part {
+        Part::Dense(data) => {
+            if data.len() != rows * columns {
+                return Err(Error::Shape { rows, columns, expected: rows * columns, found: data.len() });
+            }
+            each(&Dense { data: Cow::Borrowed(data), rows, columns })
+        }
+        Part::Sparse { offsets, positions, values } => {
+            if offsets.len() != rows + 1 {
+                return Err(Error::Sparse { what: format!("{} row offsets for {rows} rows", offsets.len()) });
+            }
+            each(&Sparse::new(offsets, positions, values, columns)?)
+        }
+    }
+}
