@@ -36,6 +36,7 @@ mod h5ad;
 mod inspect;
 mod mat;
 mod model;
+mod moments;
 mod mtx;
 mod npy;
 mod npz;
