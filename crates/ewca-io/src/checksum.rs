@@ -39,29 +39,28 @@ impl Checksum {
         }
     }
 
-    /// The checksum of everything so far.
-    pub fn value(self) -> u64 {
-        self.0
+    /// The beginning of the checksum of a table with so many rows and these features; its rows are still to be added.
+    /// When all of them have been, in order, the value is that of [`Table::checksum`].
+    pub fn of_table_with(rows: usize, features: &[String]) -> Self {
+        let mut sum = Self::default();
+        sum.add(rows as u64);
+        sum.add(features.len() as u64);
+        features.iter().for_each(|name| sum.add_bytes(name.as_bytes()));
+        sum
     }
-}
 
-impl Table {
-    /// A checksum of the numbers and the names of the features. A sparse table and a dense one with the same numbers have the
-    /// same: zeros do not count.
-    pub fn checksum(&self) -> u64 {
-        let mut sum = Checksum::default();
-        sum.add(self.rows() as u64);
-        sum.add(self.columns() as u64);
-        self.features.iter().for_each(|name| sum.add_bytes(name.as_bytes()));
-        for row in 0..self.rows() {
-            sum.add(row as u64);
+    /// Adds some rows of a table, of which `first` come before. A sparse table and a dense one with the same numbers add
+    /// the same: zeros do not count.
+    pub fn add_rows(&mut self, first: usize, values: &Values) {
+        for row in 0..values.rows() {
+            self.add((first + row) as u64);
             let mut add = |column: usize, value: f64| {
                 if value != 0.0 {
-                    sum.add(column as u64);
-                    sum.add(value.to_bits());
+                    self.add(column as u64);
+                    self.add(value.to_bits());
                 }
             };
-            match &self.values {
+            match values {
                 Values::Dense(dense) => {
                     let cells = &dense.data[row * dense.columns..][..dense.columns];
                     cells.iter().enumerate().for_each(|(column, &value)| add(column, value));
@@ -72,6 +71,20 @@ impl Table {
                 }
             }
         }
+    }
+
+    /// The checksum of everything so far.
+    pub fn value(self) -> u64 {
+        self.0
+    }
+}
+
+impl Table {
+    /// A checksum of the numbers and the names of the features. A sparse table and a dense one with the same numbers have the
+    /// same: zeros do not count.
+    pub fn checksum(&self) -> u64 {
+        let mut sum = Checksum::of_table_with(self.rows(), &self.features);
+        sum.add_rows(0, &self.values);
         sum.value()
     }
 }

@@ -305,6 +305,24 @@ impl Error {
         Error::Malformed { file: file.into(), format, problem: one_line(&problem.to_string()) }
     }
 
+    /// The same error, if it was met in a part of a table that begins after so many rows: rows are counted from the
+    /// start of the whole table.
+    pub fn after_rows(mut self, rows: usize) -> Error {
+        if let Error::NotANumber { place, .. }
+        | Error::DecimalComma { place, .. }
+        | Error::BadLine { place, .. }
+        | Error::NotFinite { place, .. }
+        | Error::MissingCell { place, .. }
+        | Error::MissingLabel { place, .. }
+        | Error::NotUtf8 { place, .. }
+        | Error::Negative { place, .. } = &mut self
+            && let Place::Row(row) = place
+        {
+            *row += rows;
+        }
+        self
+    }
+
     pub(crate) fn unsupported(file: &str, what: impl Into<String>, advice: impl Into<String>) -> Error {
         Error::Unsupported { file: file.into(), what: what.into(), advice: advice.into() }
     }

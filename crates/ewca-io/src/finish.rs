@@ -31,7 +31,21 @@ impl Draft {
 }
 
 /// Turns a draft into a table.
-pub(crate) fn finish(mut draft: Draft, file: &str, options: &ReadOptions) -> Result<Table, Error> {
+pub(crate) fn finish(draft: Draft, file: &str, options: &ReadOptions) -> Result<Table, Error> {
+    let table = arranged(draft, file, options)?;
+    check_not_empty(table.rows(), table.columns(), file)?;
+    check_names(&table.features, file)?;
+    checked_cells(table, file, options)
+}
+
+/// Turns a draft of some rows of a file, or of none, into a part of its table. The names of the features are those of
+/// the whole table, which have been checked.
+pub(crate) fn finish_part(draft: Draft, file: &str, options: &ReadOptions) -> Result<Table, Error> {
+    checked_cells(arranged(draft, file, options)?, file, options)
+}
+
+/// A table with its rows, columns and names where they belong.
+fn arranged(mut draft: Draft, file: &str, options: &ReadOptions) -> Result<Table, Error> {
     if options.transpose {
         draft.values = draft.values.transposed();
         std::mem::swap(&mut draft.features, &mut draft.ids);
@@ -43,9 +57,11 @@ pub(crate) fn finish(mut draft: Draft, file: &str, options: &ReadOptions) -> Res
         features = take_columns(&mut draft, features, file, options)?;
     }
     keep_matching(&mut draft, file, options)?;
-    let mut table = Table { values: draft.values, features, ids: draft.ids, labels: draft.labels };
-    check_not_empty(&table, file)?;
-    check_names(&table.features, file)?;
+    Ok(Table { values: draft.values, features, ids: draft.ids, labels: draft.labels })
+}
+
+/// The same table, with every number finite and every label there.
+fn checked_cells(mut table: Table, file: &str, options: &ReadOptions) -> Result<Table, Error> {
     check_finite(&table, file)?;
     settle_missing(&mut table, file, options.missing)?;
     Ok(table)
@@ -119,12 +135,12 @@ fn keep_matching(draft: &mut Draft, file: &str, options: &ReadOptions) -> Result
     Ok(())
 }
 
-fn check_not_empty(table: &Table, file: &str) -> Result<(), Error> {
+pub(crate) fn check_not_empty(rows: usize, columns: usize, file: &str) -> Result<(), Error> {
     let advice = "check that the file was written to the end";
-    if table.rows() == 0 {
+    if rows == 0 {
         return Err(Error::Nothing { file: file.into(), what: "rows", advice });
     }
-    if table.columns() == 0 {
+    if columns == 0 {
         return Err(Error::Nothing { file: file.into(), what: "numeric columns", advice });
     }
     Ok(())

@@ -18,6 +18,8 @@
 //!
 //! Data flows one way: a file's bytes (`source`) go to the reader of its format (`csv`, ...), which
 //! makes a `Draft`; `finish` turns, completes and checks the draft, and what comes out is a [`Table`].
+//! A table that is larger than the memory, or of which each process of a cluster takes its own rows, is read some rows at
+//! a time with a [`TableReader`].
 //! Every file is taken as hostile: a reader returns an [`Error`] and neither panics nor allocates
 //! more than the bytes it has seen justify.
 #![forbid(unsafe_code)]
@@ -34,10 +36,12 @@ mod h5ad;
 mod inspect;
 mod mat;
 mod model;
+mod moments;
 mod mtx;
 mod npy;
 mod npz;
 mod options;
+mod parts;
 mod preprocess;
 mod read;
 mod source;
@@ -54,6 +58,7 @@ pub use h5ad::{AnnDataResults, Parameter, write_anndata};
 pub use inspect::{ArrayInfo, Inspection, Summary, inspect};
 pub use model::{MODEL_FORMAT, ModelFile, is_model, model_bytes, read_model, read_model_bytes, write_model};
 pub use options::{Missing, ReadOptions};
+pub use parts::{TableReader, readable_in_parts};
 pub use preprocess::{FittedPreprocessing, Preprocessing};
 pub use read::{read_table, read_table_from};
 pub use table::{DenseValues, SparseValues, Table, Values};

@@ -1,12 +1,16 @@
 //! NumPy arrays: `.npy`, and the members of `.npz`.
 
-use std::io::{self, Read};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 use crate::error::{counted, truth_name};
 use crate::finish::Draft;
 use crate::forecast::Shape;
+use crate::parts::Parts;
 use crate::table::transpose_into;
-use crate::{DenseValues, Error, Values};
+use crate::{DenseValues, Error, ReadOptions, Values};
 
 /// NumPy itself refuses headers over 10000 bytes.
 const LONGEST_HEADER: usize = 1 << 16;
@@ -15,6 +19,57 @@ const LONGEST_HEADER: usize = 1 << 16;
 pub(crate) fn read(mut reader: impl Read, length: Option<u64>, file: &str) -> Result<Draft, Error> {
     let header = Header::read(&mut reader, file)?;
     Ok(Draft::of_matrix(Values::Dense(header.matrix(reader, length, file)?)))
+}
+
+/// An array in a file of which some rows are read at a time.
+#[derive(Debug)]
+pub(crate) struct ArrayParts {
+    path: PathBuf,
+    header: Header,
+    rows: usize,
+    columns: usize,
+}
+
+impl ArrayParts {
+    pub fn open(path: &Path, file: &str) -> Result<ArrayParts, Error> {
+        let failed = |source| Error::Read { file: file.into(), source };
+        let mut opened = File::open(path).map_err(failed)?;
+        let length = opened.metadata().map_err(failed)?.len();
+        let header = Header::read(&mut opened, file)?;
+        let [rows, columns] = header.rows_and_columns(file)?;
+        header.check_numbers(file)?;
+        header.checked_count(Some(length), file)?;
+        if header.fortran {
+            return Err(Error::unsupported(
+                file,
+                "has its columns one after the other (Fortran order) and cannot be read in parts",
+                "save it in C order: np.save(file, np.ascontiguousarray(array))",
+            ));
+        }
+        Ok(ArrayParts { path: path.into(), header, rows, columns })
+    }
+}
+
+impl Parts for ArrayParts {
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
+    fn bytes(&self) -> usize {
+        self.rows.saturating_mul(self.columns).saturating_mul(8)
+    }
+
+    fn draft(&self, rows: Range<usize>, file: &str, _: &ReadOptions) -> Result<Draft, Error> {
+        let failed = |source| Error::Read { file: file.into(), source };
+        let mut opened = File::open(&self.path).map_err(failed)?;
+        // That none of this is too large was checked when the file was opened.
+        let start = (rows.start * self.columns * self.header.element.size()) as u64;
+        opened.seek(SeekFrom::Start(self.header.bytes + start)).map_err(failed)?;
+        let count = rows.len() * self.columns;
+        let mut data = Vec::with_capacity(count);
+        self.header.elements(opened, count, file, |bytes| self.header.push_numbers(bytes, &mut data))?;
+        Ok(Draft::of_matrix(Values::Dense(DenseValues { rows: rows.len(), columns: self.columns, data })))
+    }
 }
 
 /// What the beginning of an array says.
@@ -143,15 +198,26 @@ impl Header {
         }
     }
 
-    /// The rest of the file as a matrix.
-    pub fn matrix(&self, reader: impl Read, length: Option<u64>, file: &str) -> Result<DenseValues, Error> {
-        let &[rows, columns] = &self.shape[..] else {
-            return Err(Error::unsupported(
+    fn rows_and_columns(&self, file: &str) -> Result<[usize; 2], Error> {
+        <[usize; 2]>::try_from(&self.shape[..]).map_err(|_| {
+            Error::unsupported(
                 file,
                 format!("is an array with {} where a table has 2", counted(self.shape.len(), "dimension")),
                 "save it with rows and columns",
-            ));
-        };
+            )
+        })
+    }
+
+    fn check_numbers(&self, file: &str) -> Result<(), Error> {
+        if self.element.is_number() {
+            return Ok(());
+        }
+        Err(Error::unsupported(file, "is an array of text", "take an array of numbers"))
+    }
+
+    /// The rest of the file as a matrix.
+    pub fn matrix(&self, reader: impl Read, length: Option<u64>, file: &str) -> Result<DenseValues, Error> {
+        let [rows, columns] = self.rows_and_columns(file)?;
         let data = self.numbers(reader, length, file)?;
         if !self.fortran {
             return Ok(DenseValues { rows, columns, data });
@@ -164,9 +230,7 @@ impl Header {
     /// The rest of the file as numbers, in the order of the file. Room is made as the bytes come,
     /// unless `length` says that they are there.
     pub fn numbers(&self, reader: impl Read, length: Option<u64>, file: &str) -> Result<Vec<f64>, Error> {
-        if !self.element.is_number() {
-            return Err(Error::unsupported(file, "is an array of text", "take an array of numbers"));
-        }
+        self.check_numbers(file)?;
         let count = self.checked_count(length, file)?;
         let mut numbers = Vec::with_capacity(if length.is_some() { count } else { 0 });
         self.elements(reader, count, file, |bytes| self.push_numbers(bytes, &mut numbers))?;

@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::excerpt;
 use crate::finish::chosen_columns;
-use crate::{Error, Place, Table, Values};
+use crate::moments::Moments;
+use crate::{Error, Place, Table, TableReader, Values};
 
 /// The steps that were asked for.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -56,16 +57,43 @@ impl Preprocessing {
         let mut fitted =
             FittedPreprocessing { steps: self.clone(), features: table.features.clone(), kept: None, scales: None };
         let mut table = fitted.change_cells(table, file)?;
-        if let Some(count) = self.top_variable.filter(|&count| count < table.columns()) {
-            fitted.kept = Some(largest(&variances(&table.values), count));
+        if self.needs_variances(table.columns()) {
+            fitted.learn(&Moments::of(&table.values).variances());
             table = fitted.keep(table);
-        }
-        if self.unit_variance {
-            let scale = |variance: f64| if variance > 0.0 { variance.sqrt() } else { 1.0 };
-            fitted.scales = Some(variances(&table.values).into_iter().map(scale).collect());
             fitted.scale(&mut table);
         }
         Ok((fitted, table))
+    }
+
+    /// Learns from a table that is read `part_rows` rows at a time and never held whole; [`FittedPreprocessing::apply`]
+    /// then does the steps to its parts. Where no step needs the variances of the features, the table is not read.
+    /// `file` stands for the table in messages.
+    pub fn fit_parts(&self, reader: &TableReader, part_rows: usize, file: &str) -> Result<FittedPreprocessing, Error> {
+        self.check()?;
+        let mut fitted =
+            FittedPreprocessing { steps: self.clone(), features: reader.features().to_vec(), kept: None, scales: None };
+        if !self.needs_variances(reader.columns()) {
+            return Ok(fitted);
+        }
+        let mut moments: Option<Moments> = None;
+        let part_rows = part_rows.clamp(1, reader.rows());
+        for start in (0..reader.rows()).step_by(part_rows) {
+            let part = reader.read(start..reader.rows().min(start + part_rows))?;
+            let part = fitted.change_cells(part, file).map_err(|error| error.after_rows(start))?;
+            match &mut moments {
+                None => moments = Some(Moments::of(&part.values)),
+                Some(moments) => moments.add(&part.values),
+            }
+        }
+        if let Some(moments) = moments {
+            fitted.learn(&moments.variances());
+        }
+        Ok(fitted)
+    }
+
+    /// Whether a step needs the variances of the features, of which there are so many.
+    fn needs_variances(&self, features: usize) -> bool {
+        self.unit_variance || self.top_variable.is_some_and(|count| count < features)
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -82,7 +110,20 @@ impl Preprocessing {
 }
 
 impl FittedPreprocessing {
-    /// Applies the steps to another table, whose features may come in any order.
+    /// Which features are kept and what they are divided by, from the variances of all.
+    fn learn(&mut self, variances: &[f64]) {
+        let count = self.steps.top_variable.filter(|&count| count < variances.len());
+        self.kept = count.map(|count| largest(variances, count));
+        if self.steps.unit_variance {
+            let scale = |variance: &f64| if *variance > 0.0 { variance.sqrt() } else { 1.0 };
+            self.scales = Some(match &self.kept {
+                Some(kept) => kept.iter().map(|&at| scale(&variances[at])).collect(),
+                None => variances.iter().map(scale).collect(),
+            });
+        }
+    }
+
+    /// Applies the steps to another table, or to a part of one, whose features may come in any order.
     pub fn apply(&self, table: Table, file: &str) -> Result<Table, Error> {
         self.check()?;
         let table = table.with_features(&self.features, file)?;
@@ -221,43 +262,6 @@ fn row_mut(values: &mut Values, row: usize) -> (Option<&[u32]>, &mut [f64]) {
             (Some(&sparse.indices[range.clone()]), &mut sparse.values[range])
         }
     }
-}
-
-/// The variance of every column: mean first, then squares about it.
-fn variances(values: &Values) -> Vec<f64> {
-    let rows = values.rows() as f64;
-    let mut means = vec![0.0; values.columns()];
-    let mut squares = vec![0.0; values.columns()];
-    match values {
-        Values::Dense(dense) => {
-            for row in dense.data.chunks_exact(dense.columns) {
-                means.iter_mut().zip(row).for_each(|(mean, cell)| *mean += cell);
-            }
-            means.iter_mut().for_each(|mean| *mean /= rows);
-            for row in dense.data.chunks_exact(dense.columns) {
-                squares
-                    .iter_mut()
-                    .zip(row)
-                    .zip(&means)
-                    .for_each(|((square, cell), mean)| *square += (cell - mean).powi(2));
-            }
-        }
-        Values::Sparse(sparse) => {
-            let mut stored = vec![0usize; sparse.columns];
-            for (&column, value) in sparse.indices.iter().zip(&sparse.values) {
-                means[column as usize] += value;
-                stored[column as usize] += 1;
-            }
-            means.iter_mut().for_each(|mean| *mean /= rows);
-            for (&column, value) in sparse.indices.iter().zip(&sparse.values) {
-                squares[column as usize] += (value - means[column as usize]).powi(2);
-            }
-            for ((square, mean), stored) in squares.iter_mut().zip(&means).zip(stored) {
-                *square += (rows - stored as f64) * mean * mean;
-            }
-        }
-    }
-    squares.into_iter().map(|square| square / (rows - 1.0).max(1.0)).collect()
 }
 
 /// The positions of the `count` largest, in increasing order; of two equal ones the first.

@@ -9,7 +9,7 @@ use crate::finish::{Draft, finish};
 use crate::{Error, Format, ReadOptions, Table, arrow, csv, h5ad, mat, mtx, npy, npz, source, tenx};
 
 /// Enough of a file to know its format.
-const HEAD: u64 = 64;
+pub(crate) const HEAD: u64 = 64;
 
 /// Reads the table at `path`: a file, or a 10x folder.
 pub fn read_table(path: &Path, options: &ReadOptions) -> Result<Table, Error> {

@@ -32,25 +32,8 @@ impl Compressed {
             Major::Row => (rows, columns),
             Major::Column => (columns, rows),
         };
-        if self.offsets.len() != majors + 1 || self.offsets[0] != 0 {
-            return Err(format!(
-                "it has {} row or column offsets where {} are expected",
-                self.offsets.len(),
-                majors + 1
-            ));
-        }
-        if self.offsets.windows(2).any(|pair| pair[0] > pair[1]) {
-            return Err("its row or column offsets decrease".into());
-        }
-        let entries = self.offsets[majors];
-        if self.indices.len() != entries || self.values.len() != entries {
-            let found = self.indices.len().min(self.values.len());
-            return Err(format!("its offsets promise {entries} entries and it has {found}"));
-        }
-        if let Some(index) = self.indices.iter().find(|&&index| index < 0 || index as u64 >= minors as u64) {
-            return Err(format!("an entry is in row or column {index}, from 0, of {minors}"));
-        }
-        let indices = self.indices.into_iter().map(|index| index as u32).collect();
+        check_offsets(&self.offsets, majors, [self.indices.len(), self.values.len()])?;
+        let indices = checked_indices(self.indices, minors)?;
         let stored = SparseValues { columns: minors, offsets: self.offsets, indices, values: self.values };
         Ok(match self.major {
             Major::Row => ordered(stored),
@@ -58,6 +41,48 @@ impl Compressed {
             Major::Column => ordered(stored.transposed()),
         })
     }
+}
+
+/// Some rows of a matrix in compressed sparse rows; its shape and its offsets have been checked. `offsets` are those of
+/// these rows, as they are in the whole matrix, and `indices` and `values` the entries between the first and the last.
+pub(crate) fn some_rows(
+    columns: usize,
+    offsets: &[usize],
+    indices: Vec<i64>,
+    values: Vec<f64>,
+) -> Result<SparseValues, String> {
+    let start = offsets.first().copied().unwrap_or(0);
+    let offsets: Vec<usize> = offsets.iter().map(|offset| offset - start).collect();
+    check_offsets(&offsets, offsets.len().saturating_sub(1), [indices.len(), values.len()])?;
+    Ok(ordered(SparseValues { columns, offsets, indices: checked_indices(indices, columns)?, values }))
+}
+
+/// Refuses offsets that are not those of so many rows or columns, and of as many entries as there are indices and values.
+pub(crate) fn check_offsets(offsets: &[usize], majors: usize, found: [usize; 2]) -> Result<(), String> {
+    if Some(offsets.len()) != majors.checked_add(1) || offsets[0] != 0 {
+        return Err(format!(
+            "it has {} row or column offsets where {} are expected",
+            offsets.len(),
+            majors.saturating_add(1)
+        ));
+    }
+    if !offsets.is_sorted() {
+        return Err("its row or column offsets decrease".into());
+    }
+    let entries = offsets[majors];
+    if found != [entries; 2] {
+        let found = found[0].min(found[1]);
+        return Err(format!("its offsets promise {entries} entries and it has {found}"));
+    }
+    Ok(())
+}
+
+/// The columns, or rows, of entries, each of them below `minors`.
+fn checked_indices(indices: Vec<i64>, minors: usize) -> Result<Vec<u32>, String> {
+    if let Some(index) = indices.iter().find(|&&index| index < 0 || index as u64 >= minors as u64) {
+        return Err(format!("an entry is in row or column {index}, from 0, of {minors}"));
+    }
+    Ok(indices.into_iter().map(|index| index as u32).collect())
 }
 
 /// Refuses shapes that `bytes` of file do not justify.

@@ -6,6 +6,7 @@
 
 mod array;
 mod guard;
+mod parts;
 
 use std::fs::File;
 use std::io::Cursor;
@@ -17,7 +18,7 @@ use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, DataType, SchemaRef};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Compression;
-use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 
 use crate::columns::Columns;
 use crate::error::excerpt;
@@ -25,6 +26,8 @@ use crate::finish::Draft;
 use crate::forecast::Shape;
 use crate::source::{contained, growth_limit};
 use crate::{DenseValues, Error, Place, ReadOptions, Values};
+
+pub(crate) use parts::ParquetParts;
 
 /// The name that pandas gives to an index that has none.
 const PANDAS_INDEX: &str = "__index_level_0__";
@@ -91,17 +94,26 @@ fn decode_parquet(bytes: Vec<u8>, file: &str, options: &ReadOptions) -> Result<D
     let builder =
         ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)).map_err(|error| problem(&error))?;
     let schema = builder.schema().clone();
-    if builder.metadata().row_groups().iter().flat_map(|group| group.columns()).any(|column| is_outside(column, length))
-    {
-        return Err(problem(&"a column lies outside the file"));
-    }
-    let claimed: i64 = builder.metadata().row_groups().iter().map(|group| group.num_rows()).sum();
-    if claimed < 0 {
-        return Err(problem(&"it claims a negative number of rows"));
-    }
-    let batch_size = batch_size(&schema).min(claimed as usize).max(1);
+    let claimed = *row_starts(builder.metadata(), length).map_err(|claim| problem(&claim))?.last().unwrap_or(&0);
+    let batch_size = batch_size(&schema).min(claimed).max(1);
     let batches = builder.with_batch_size(batch_size).build().map_err(|error| problem(&error))?;
     read(schema, batches, "parquet", file, options, limit)
+}
+
+/// Where each row group of a Parquet file of this length starts, and where the last one ends, in rows; if the places and
+/// sizes that its footer claims can be.
+fn row_starts(metadata: &ParquetMetaData, length: u64) -> Result<Vec<usize>, &'static str> {
+    let mut starts = vec![0usize];
+    let mut end = 0usize;
+    for group in metadata.row_groups() {
+        if group.columns().iter().any(|column| is_outside(column, length)) {
+            return Err("a column lies outside the file");
+        }
+        let rows = usize::try_from(group.num_rows()).map_err(|_| "it claims a negative number of rows")?;
+        end = end.checked_add(rows).ok_or("it claims more rows than can be counted")?;
+        starts.push(end);
+    }
+    Ok(starts)
 }
 
 /// The parquet crate panics on places before the start of the file.
@@ -151,9 +163,7 @@ fn read(
     for batch in batches {
         let batch = batch.map_err(|error| Error::malformed(file, format, error))?;
         rows += batch.num_rows();
-        if rows as u64 > limit / 8 / names.len().max(1) as u64 {
-            return Err(Error::TooLarge { file: file.into(), limit });
-        }
+        check_cells(rows, names.len(), limit, file)?;
         for text in columns.texts.iter().filter(|text| text.kept) {
             let cells = array::texts(batch.column(text.column)).ok_or_else(|| {
                 let kind = batch.column(text.column).data_type().to_string();
@@ -177,6 +187,14 @@ fn read(
         features: Some(columns.numeric_names(names)),
         roles_open: false,
     })
+}
+
+/// Refuses more cells than may come out of the file.
+fn check_cells(rows: usize, columns: usize, limit: u64, file: &str) -> Result<(), Error> {
+    if rows as u64 > limit / 8 / columns.max(1) as u64 {
+        return Err(Error::TooLarge { file: file.into(), limit });
+    }
+    Ok(())
 }
 
 /// Adds the numeric columns of a batch to `data`, which has rows one after the other.

@@ -1,9 +1,11 @@
 //! AnnData in HDF5: `X` or a layer, with the names of observations and variables.
 //!
-//! `read` gives a table; `write` adds results to a copy of the file.
+//! `read` gives a table, `parts` some of its rows at a time; `write` adds results to a copy of the file.
 
+mod parts;
 mod read;
 mod write;
 
+pub(crate) use parts::AnnDataParts;
 pub(crate) use read::{describe, read, read_bytes, shape};
 pub use write::{AnnDataResults, Parameter, write_anndata};

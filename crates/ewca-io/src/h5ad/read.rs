@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use rust_hdf5::{DatatypeMessage, H5Dataset, H5File, H5Group, Hdf5Error};
+use rust_hdf5::{DatatypeMessage, H5Dataset, H5File, H5Group, Hdf5Error, ReadNumeric};
 
 use crate::error::{closest, counted, excerpt, truth_name};
 use crate::finish::Draft;
@@ -29,25 +29,14 @@ fn decode(path: &Path, file: &str, options: &ReadOptions) -> Result<Draft, Error
     let index = h5ad.index("obs")?;
     let values = h5ad.matrix(options.array.as_deref(), [index.len(), features.len()])?;
     let (rows, columns) = (values.rows(), values.columns());
-    if (index.len(), features.len()) != (rows, columns) {
-        let problem = format!(
-            "its matrix is {rows} x {columns}, with {} names in obs and {} in var",
-            index.len(),
-            features.len()
-        );
-        return Err(h5ad.malformed(problem));
-    }
-    let ids = match &options.id {
-        Some(name) => h5ad.obs_column(name, Role::Id, rows)?,
-        None => index,
-    };
-    let labels = options.label.as_ref().map(|name| h5ad.obs_column(name, Role::Label, rows));
+    h5ad.check_size([rows, columns], [index.len(), features.len()])?;
+    let (ids, labels) = h5ad.names_of_rows(index, options)?;
     let filter = options.filter.as_ref().map(|(name, _)| h5ad.obs_column(name, Role::Filter, rows));
     Ok(Draft {
         values,
         features: Some(features),
         ids: Some(ids),
-        labels: labels.transpose()?,
+        labels,
         filter: filter.transpose()?,
         // Variables may still be ignored by name.
         roles_open: true,
@@ -104,7 +93,7 @@ impl<'a> H5ad<'a> {
         Ok(H5ad { root: file.root_group(), file, name, limit: growth_limit(length, options) })
     }
 
-    fn malformed(&self, problem: impl std::fmt::Display) -> Error {
+    pub fn malformed(&self, problem: impl std::fmt::Display) -> Error {
         Error::malformed(self.name, "h5ad", problem)
     }
 
@@ -122,8 +111,8 @@ impl<'a> H5ad<'a> {
         names
     }
 
-    /// The matrix, which should have one row per name in obs and one column per name in var.
-    fn matrix(&self, layer: Option<&str>, shape: [usize; 2]) -> Result<Values, Error> {
+    /// Where the matrix is, and its group if it is sparse.
+    pub fn place(&self, layer: Option<&str>) -> Result<(String, Option<H5Group>), Error> {
         let wanted = layer.unwrap_or("X");
         let known = self.matrices();
         if !known.iter().any(|name| name == wanted) {
@@ -137,32 +126,84 @@ impl<'a> H5ad<'a> {
         };
         if has(&parent.group_names(), wanted) {
             let group = parent.group(wanted).map_err(self.because(&path))?;
+            return Ok((path, Some(group)));
+        }
+        Ok((path, None))
+    }
+
+    /// The matrix, which should have one row per name in obs and one column per name in var.
+    fn matrix(&self, layer: Option<&str>, shape: [usize; 2]) -> Result<Values, Error> {
+        let (path, group) = self.place(layer)?;
+        if let Some(group) = group {
             return Ok(Values::Sparse(self.sparse(&group, &path, shape)?));
         }
-        let dataset = self.dataset(&path)?;
-        let &[rows, columns] = &dataset.shape()[..] else {
-            return Err(
-                self.malformed(format!("{path} has {} where a table has 2", counted(dataset.ndims(), "dimension")))
-            );
-        };
+        let (dataset, [rows, columns]) = self.dense(&path)?;
         let data = self.numbers(&dataset, &path)?;
+        self.dense_values(data, [rows, columns], &path)
+    }
+
+    /// A matrix with every cell stored, and its rows and columns.
+    pub fn dense(&self, path: &str) -> Result<(H5Dataset, [usize; 2]), Error> {
+        let dataset = self.dataset(path)?;
+        match <[usize; 2]>::try_from(&dataset.shape()[..]) {
+            Ok(shape) => Ok((dataset, shape)),
+            Err(_) => {
+                Err(self.malformed(format!("{path} has {} where a table has 2", counted(dataset.ndims(), "dimension"))))
+            }
+        }
+    }
+
+    pub fn dense_values(&self, data: Vec<f64>, [rows, columns]: [usize; 2], path: &str) -> Result<Values, Error> {
         if Some(data.len()) != rows.checked_mul(columns) {
             return Err(self.malformed(format!("{path} has {} numbers for {rows} x {columns}", data.len())));
         }
         Ok(Values::Dense(DenseValues { rows, columns, data }))
     }
 
+    /// Refuses a matrix that has not one row per name in obs and one column per name in var.
+    pub fn check_size(&self, [rows, columns]: [usize; 2], [obs, var]: [usize; 2]) -> Result<(), Error> {
+        if [rows, columns] == [obs, var] {
+            return Ok(());
+        }
+        Err(self.malformed(format!("its matrix is {rows} x {columns}, with {obs} names in obs and {var} in var")))
+    }
+
+    /// The ids, which are the names in obs (`index`) unless the options say otherwise, and the labels.
+    pub fn names_of_rows(
+        &self,
+        index: Vec<String>,
+        options: &ReadOptions,
+    ) -> Result<(Vec<String>, Option<Vec<String>>), Error> {
+        let rows = index.len();
+        let ids = match &options.id {
+            Some(name) => self.obs_column(name, Role::Id, rows)?,
+            None => index,
+        };
+        let labels = options.label.as_ref().map(|name| self.obs_column(name, Role::Label, rows));
+        Ok((ids, labels.transpose()?))
+    }
+
+    /// Whether a sparse matrix stores its rows or its columns one after the other.
+    pub fn major(&self, group: &H5Group, path: &str) -> Result<Major, Error> {
+        match group.attr_string("encoding-type").or(group.attr_string("h5sparse_format")).as_deref() {
+            Ok("csr_matrix" | "csr") => Ok(Major::Row),
+            Ok("csc_matrix" | "csc") => Ok(Major::Column),
+            _ => Err(self.malformed(format!("{path} is neither a csr nor a csc matrix"))),
+        }
+    }
+
+    /// Where the rows, or columns, of a sparse matrix start.
+    pub fn offsets(&self, path: &str) -> Result<Vec<usize>, Error> {
+        let offsets = self.integers(&format!("{path}/indptr"))?;
+        // A negative offset becomes one that is far too large, and is refused as such.
+        Ok(offsets.into_iter().map(|offset| offset as usize).collect())
+    }
+
     /// A sparse matrix is a group with `data`, `indices` and `indptr`. It also says its shape, but the
     /// names are what counts.
     fn sparse(&self, group: &H5Group, path: &str, shape: [usize; 2]) -> Result<SparseValues, Error> {
-        let major = match group.attr_string("encoding-type").or(group.attr_string("h5sparse_format")).as_deref() {
-            Ok("csr_matrix" | "csr") => Major::Row,
-            Ok("csc_matrix" | "csc") => Major::Column,
-            _ => return Err(self.malformed(format!("{path} is neither a csr nor a csc matrix"))),
-        };
-        let offsets = self.integers(&format!("{path}/indptr"))?;
-        // A negative offset becomes one that is far too large, and is refused as such.
-        let offsets = offsets.into_iter().map(|offset| offset as usize).collect();
+        let major = self.major(group, path)?;
+        let offsets = self.offsets(path)?;
         let indices = self.integers(&format!("{path}/indices"))?;
         let data = format!("{path}/data");
         let values = self.numbers(&self.dataset(&data)?, &data)?;
@@ -170,7 +211,7 @@ impl<'a> H5ad<'a> {
         compressed.into_rows().map_err(|problem| self.malformed(format!("{path}: {problem}")))
     }
 
-    fn dataset(&self, path: &str) -> Result<H5Dataset, Error> {
+    pub fn dataset(&self, path: &str) -> Result<H5Dataset, Error> {
         let dataset = self.file.dataset(path).map_err(self.because(path))?;
         let elements = dataset.shape().iter().try_fold(1u64, |count, &size| count.checked_mul(size as u64));
         let bytes = elements.and_then(|count| count.checked_mul(dataset.element_size().max(8) as u64));
@@ -181,7 +222,23 @@ impl<'a> H5ad<'a> {
     }
 
     fn numbers(&self, dataset: &H5Dataset, path: &str) -> Result<Vec<f64>, Error> {
-        numbers(dataset).map_err(self.because(path))
+        numbers(dataset, None).map_err(self.because(path))
+    }
+
+    /// The numbers of a part of a dataset.
+    pub fn some_numbers(&self, dataset: &H5Dataset, part: &Part, path: &str) -> Result<Vec<f64>, Error> {
+        if part.counts.contains(&0) {
+            return Ok(Vec::new());
+        }
+        numbers(dataset, Some(part)).map_err(self.because(path))
+    }
+
+    /// The integers of a part of a dataset.
+    pub fn some_integers(&self, dataset: &H5Dataset, part: &Part, path: &str) -> Result<Vec<i64>, Error> {
+        if part.counts.contains(&0) {
+            return Ok(Vec::new());
+        }
+        numeric(dataset, Some(part)).map_err(self.because(path))
     }
 
     fn integers(&self, path: &str) -> Result<Vec<i64>, Error> {
@@ -284,7 +341,7 @@ impl<'a> H5ad<'a> {
     }
 
     fn plain_texts(&self, dataset: &H5Dataset, path: &str) -> Result<Vec<String>, Error> {
-        match numbers(dataset) {
+        match numbers(dataset, None) {
             Ok(numbers) if is_truth(dataset) => Ok(numbers.iter().map(|&number| truth_name(number != 0.0)).collect()),
             Ok(numbers) => {
                 let text = |number: &f64| {
@@ -297,19 +354,36 @@ impl<'a> H5ad<'a> {
     }
 }
 
-/// Numbers of any type; truth values, which HDF5 keeps as an enumeration, are 0 and 1.
-fn numbers(dataset: &H5Dataset) -> rust_hdf5::Result<Vec<f64>> {
+/// A part of a dataset: where it starts and how long it is, in each dimension.
+pub(super) struct Part<'a> {
+    pub starts: &'a [usize],
+    pub counts: &'a [usize],
+}
+
+/// Numbers of any type, all of them or a part; truth values, which HDF5 keeps as an enumeration, are 0 and 1.
+fn numbers(dataset: &H5Dataset, part: Option<&Part>) -> rust_hdf5::Result<Vec<f64>> {
     if is_truth(dataset) {
-        return Ok(dataset.read_raw_bytes()?.into_iter().map(f64::from).collect());
+        let bytes = match part {
+            None => dataset.read_raw_bytes()?,
+            Some(part) => dataset.read_slice(part.starts, part.counts)?,
+        };
+        return Ok(bytes.into_iter().map(f64::from).collect());
     }
-    if let Ok(numbers) = dataset.read_numeric_as::<f64>() {
+    if let Ok(numbers) = numeric::<f64>(dataset, part) {
         return Ok(numbers);
     }
-    if let Ok(integers) = dataset.read_numeric_as::<i64>() {
+    if let Ok(integers) = numeric::<i64>(dataset, part) {
         return Ok(integers.into_iter().map(|integer| integer as f64).collect());
     }
-    let integers = dataset.read_numeric_as::<u64>()?;
+    let integers = numeric::<u64>(dataset, part)?;
     Ok(integers.into_iter().map(|integer| integer as f64).collect())
+}
+
+fn numeric<T: ReadNumeric>(dataset: &H5Dataset, part: Option<&Part>) -> rust_hdf5::Result<Vec<T>> {
+    match part {
+        None => dataset.read_numeric_as(),
+        Some(part) => dataset.read_numeric_slice_as(part.starts, part.counts),
+    }
 }
 
 fn is_truth(dataset: &H5Dataset) -> bool {
