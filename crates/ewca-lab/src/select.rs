@@ -190,7 +190,7 @@ fn errors(neighbours: &Neighbours, splits: &[Split], classes: &[usize]) -> Vec<f
 }
 
 /// Some of the samples themselves as points.
-pub(crate) fn points<T: Scalar>(samples: &Samples<'_, T>, members: &[usize]) -> Result<Matrix> {
+pub(crate) fn points<T: Scalar>(samples: &Samples<'_, T>, members: &[usize]) -> ewca::Result<Matrix> {
     let rows: Vec<Vec<f64>> = members.iter().map(|&i| samples.row(i)).collect::<ewca::Result<_>>()?;
     Ok(Matrix::from_fn(rows.len(), samples.columns(), |i, j| rows[i][j]))
 }
