@@ -32,6 +32,7 @@ pub fn what_was_read(file: &str, data: &Dataset) -> String {
     };
     let shape = format!("{} x {}", count(data.rows(), "sample"), count(data.columns(), "feature"));
     let stored = match &data.table.values {
+        _ if data.table.rows() == 0 => ", in parts".into(),
         Values::Dense(_) => String::new(),
         Values::Sparse(sparse) => {
             let cells = sparse.rows() as f64 * sparse.columns as f64;

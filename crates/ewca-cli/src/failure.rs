@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::terminal::Console;
 use crate::text::bytes;
 
 /// Why there are no results.
@@ -63,6 +64,15 @@ pub enum Failure {
         /// Why, and what to do.
         problem: String,
     },
+    /// The job cannot be shared.
+    #[error("--distributed: {problem}")]
+    Cluster {
+        /// Why, and what to do.
+        problem: String,
+    },
+    /// It was said already, by this process or by another one of the job.
+    #[error("")]
+    Elsewhere,
     /// The threads could not be started.
     #[error("--threads {count}: the threads could not be started ({reason}); ask for fewer")]
     Threads {
@@ -71,6 +81,16 @@ pub enum Failure {
         /// What the system said.
         reason: String,
     },
+}
+
+impl Failure {
+    /// Says it, so that nobody else need.
+    pub fn said(self, console: Console) -> Self {
+        if !matches!(self, Self::Elsewhere) {
+            console.fail(1, &self.to_string());
+        }
+        Self::Elsewhere
+    }
 }
 
 /// The reader's own messages, where they name an option that is called otherwise here.

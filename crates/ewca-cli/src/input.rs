@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::PathBuf;
 
 use ewca::{Matrix, Model, Samples};
-use ewca_io::{FittedPreprocessing, Preprocessing, ReadOptions, Table, Values};
+use ewca_io::{FittedPreprocessing, Preprocessing, ReadOptions, Table, Values, readable_in_parts};
 
 use crate::args::TableJob;
 use crate::failure::Failure;
@@ -76,6 +76,12 @@ impl Input {
 }
 
 impl TableJob {
+    /// Whether some rows can be read without the others.
+    pub fn is_readable_in_parts(&self) -> bool {
+        let options = ReadOptions { max_bytes: None, ..self.read.clone() };
+        matches!(&self.input, Input::File(path) if readable_in_parts(path, &options))
+    }
+
     /// Reads the table, with something that moves on the terminal if it takes long.
     pub fn read(&self, console: Console) -> Result<Table, Failure> {
         let spinner = progress::spinner(format!("reading {}", self.input.name()), console);
@@ -95,6 +101,8 @@ pub struct Dataset {
     pub ids: Vec<String>,
     /// What was done to the table.
     pub preprocessing: FittedPreprocessing,
+    /// Where not all of the table is here: its rows, and its checksum.
+    elsewhere: Option<(usize, u64)>,
 }
 
 impl Dataset {
@@ -111,12 +119,35 @@ impl Dataset {
 
     fn new(mut table: Table, preprocessing: FittedPreprocessing) -> Self {
         let ids = table.ids.take().unwrap_or_else(|| (1..=table.rows()).map(|row| row.to_string()).collect());
-        Self { table, ids, preprocessing }
+        Self { table, ids, preprocessing, elsewhere: None }
     }
 
-    /// The number of samples.
+    /// A table of so many rows, not all of which are here.
+    pub fn in_parts(
+        table: Table,
+        ids: Vec<String>,
+        preprocessing: FittedPreprocessing,
+        rows_and_checksum: (usize, u64),
+    ) -> Self {
+        Self { table, ids, preprocessing, elsewhere: Some(rows_and_checksum) }
+    }
+
+    /// The rows of one process, with the names of all.
+    pub fn share(mut self, (rank, size): (usize, usize)) -> Self {
+        let rows = self.table.rows();
+        self.elsewhere = Some((rows, self.table.checksum()));
+        self.table.values = self.table.values.rows_of(rows * rank / size..rows * (rank + 1) / size);
+        self
+    }
+
+    /// The number of samples, wherever they are.
     pub fn rows(&self) -> usize {
-        self.table.rows()
+        self.elsewhere.map_or_else(|| self.table.rows(), |(rows, _)| rows)
+    }
+
+    /// The checksum of the whole table.
+    pub fn checksum(&self) -> u64 {
+        self.elsewhere.map_or_else(|| self.table.checksum(), |(_, checksum)| checksum)
     }
 
     /// The number of features.

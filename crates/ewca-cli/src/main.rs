@@ -13,6 +13,7 @@
 mod account;
 mod args;
 mod checkpoint;
+mod cluster;
 mod demo;
 mod evidence;
 mod exports;
@@ -27,6 +28,7 @@ mod nearest;
 mod neighbours;
 mod outcome;
 mod output;
+mod parts;
 mod path;
 mod plot;
 mod progress;

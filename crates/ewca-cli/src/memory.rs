@@ -1,6 +1,6 @@
 //! What a run will take at most, known before it begins.
 
-use ewca::Params;
+use ewca::{CheckedParams, Params, Samples};
 use ewca_io::{Forecast, Preprocessing, forecast};
 use ewca_report::page_bytes;
 
@@ -74,6 +74,44 @@ impl Plan<'_> {
         self.predict(data.rows(), data.columns(), data.bytes(), reading)
     }
 
+    /// Once it is known where the samples are: `held` bytes are taken by what is in memory, and by reading.
+    pub fn for_samples(&self, samples: &Samples<'_>, held: usize) -> Result<Prediction, Failure> {
+        self.with_fit(held, |params| params.memory_needed_for(samples))
+    }
+
+    /// Before a table of this shape is read part by part: refuses what cannot be kept.
+    pub fn for_parts(&self, rows: usize, columns: usize, held: usize) -> Result<Prediction, Failure> {
+        self.with_fit(held, |params| params.memory_needed_streamed(rows, columns))
+    }
+
+    fn with_fit(
+        &self,
+        held: usize,
+        need: impl FnOnce(&CheckedParams) -> ewca::Result<usize>,
+    ) -> Result<Prediction, Failure> {
+        let limit = self.limits.max_memory.unwrap_or(usize::MAX);
+        let budget = limit - limit / 5;
+        let held = held.saturating_add(PROGRAM);
+        let params = self.params.clone().memory_budget(budget.saturating_sub(held));
+        match params.clone().check().and_then(|params| need(&params)) {
+            Ok(fit) => Ok(Prediction { params, peak: held.saturating_add(fit) }),
+            Err(ewca::Error::Memory { needed, .. }) => {
+                let needed = needed.saturating_add(held);
+                let needed = needed.saturating_add(needed / 4);
+                Err(Failure::Memory { file: self.file.into(), needed, budget: limit })
+            }
+            Err(source) => Err(Failure::Fit { file: self.file.into(), source }),
+        }
+    }
+
+    /// Whether the table is too large to be held, but can be read part by part.
+    pub fn needs_parts(&self, table: &TableJob, steps: &Preprocessing) -> bool {
+        let Some(most) = self.limits.max_memory.or_else(available) else { return false };
+        let within = Self { limits: Limits { max_memory: Some(most), ..self.limits }, ..*self };
+        let too_large = matches!(within.before_reading(table, steps), Err(Failure::Memory { .. }));
+        too_large && table.is_readable_in_parts()
+    }
+
     fn predict(&self, rows: usize, columns: usize, table: usize, reading: usize) -> Result<Prediction, Failure> {
         let refused = |source| Failure::Fit { file: self.file.into(), source };
         // The peak may be a quarter above the prediction, and the limit is kept all the same.
@@ -98,6 +136,14 @@ impl Plan<'_> {
             false => Ok(Prediction { params, peak }),
         }
     }
+}
+
+/// The memory that the machine has to give, in bytes, where the system tells.
+pub fn available() -> Option<usize> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kibibytes: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes.saturating_mul(1024))
 }
 
 /// The bytes of a table as it is held during a fit: sparse numbers by row and by column.

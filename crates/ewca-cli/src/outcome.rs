@@ -30,6 +30,8 @@ impl Outcome {
             Self::Converged => ExitCode::SUCCESS,
             Self::NotConverged => ExitCode::from(3),
             Self::Interrupted => ExitCode::from(INTERRUPTED),
+            // It was said already.
+            Self::Failed(Failure::Elsewhere) => ExitCode::FAILURE,
             Self::Failed(failure) => {
                 console.fail(1, &failure.to_string());
                 ExitCode::FAILURE

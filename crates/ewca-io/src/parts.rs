@@ -19,7 +19,7 @@ use crate::{Error, Format, Missing, ReadOptions, Table, Values, arrow, h5ad, npy
 /// What a caller may do with a file that is not read in parts.
 const ADVICE: &str = "convert it to .npy, Parquet or .h5ad";
 
-/// A file that gives some of its rows at a time. It is opened again for every part, so that many threads may read at once.
+/// A file that gives some of its rows at a time, to many threads at once.
 pub(crate) trait Parts: Debug + Send + Sync {
     /// The number of rows.
     fn rows(&self) -> usize;
@@ -30,6 +30,11 @@ pub(crate) trait Parts: Debug + Send + Sync {
     /// How many rows can only be read together, if it is more than one.
     fn rows_together(&self) -> usize {
         1
+    }
+
+    /// About how many bytes are held while the file is open, beside the rows that are read.
+    fn open_bytes(&self) -> usize {
+        0
     }
 
     /// What the file says of these rows, which it has. Of no rows too: the names and their roles.
@@ -131,6 +136,11 @@ impl TableReader {
         let draft = self.parts.draft(rows, &self.file, &self.options);
         let part = draft.and_then(|draft| finish_part(draft, &self.file, &self.options));
         part.map_err(|error| error.after_rows(first))
+    }
+
+    /// About how many bytes are held between two parts, beside the names.
+    pub fn open_bytes(&self) -> usize {
+        self.parts.open_bytes()
     }
 
     /// How many rows make a part of about this many bytes, at least 1: what to ask for at a time. Of a file whose rows

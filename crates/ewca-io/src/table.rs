@@ -59,6 +59,11 @@ impl Values {
         }
     }
 
+    /// Some of the rows.
+    pub fn rows_of(&self, rows: std::ops::Range<usize>) -> Values {
+        crate::finish::chosen_rows(self, &rows.collect::<Vec<_>>())
+    }
+
     /// Rows become columns.
     pub(crate) fn transposed(self) -> Values {
         match self {

@@ -85,6 +85,10 @@ pub struct FitJob {
     pub checkpoint: Option<CheckpointJob>,
     /// The state to go on from.
     pub resume: Option<PathBuf>,
+    /// Whether the table is read part by part, though it may fit the memory.
+    pub in_parts: bool,
+    /// Whether other processes share the fit.
+    pub distributed: bool,
 }
 
 /// A report that is to be written.

@@ -12,6 +12,7 @@ use std::time::Duration;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use ewca::Params;
 use ewca_lab::Protocol;
 use ewca_lab::experiments::Experiment;
 
@@ -189,7 +190,44 @@ struct FitArgs {
     limits: LimitArgs,
 
     #[command(flatten)]
+    many: ManyArgs,
+
+    #[command(flatten)]
     checkpoint: CheckpointArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Many samples")]
+struct ManyArgs {
+    /// Read the table part by part instead of holding it: .npy, Parquet or .h5ad. Done without asking for a table that does not fit
+    /// --max-memory, or the memory of the machine
+    #[arg(long)]
+    in_parts: bool,
+
+    /// Share the fit with the other processes of an MPI job: mpirun -n 4 ewca fit table.npy --distributed
+    #[arg(long)]
+    distributed: bool,
+
+    /// Compute all pairs of samples, also those that are too far apart to matter
+    #[arg(long)]
+    all_pairs: bool,
+
+    /// Do not begin with fits of fewer samples
+    #[arg(long)]
+    no_coarse_start: bool,
+
+    /// Solve plans that need not be accurate yet in single precision
+    #[arg(long)]
+    single_precision: bool,
+}
+
+impl ManyArgs {
+    fn applied_to(&self, params: Params) -> Params {
+        params
+            .skip_far_pairs(!self.all_pairs)
+            .coarse_to_fine(!self.no_coarse_start)
+            .single_precision(self.single_precision)
+    }
 }
 
 #[derive(Debug, Args)]
@@ -263,8 +301,8 @@ struct CheckpointArgs {
 
 impl FitArgs {
     fn into_job(self) -> Result<FitJob, String> {
-        let Self { input, table, preprocessing, spread, method, output, limits, checkpoint } = self;
-        let params = spread.applied_to(method.params()?);
+        let Self { input, table, preprocessing, spread, method, output, limits, many, checkpoint } = self;
+        let params = many.applied_to(spread.applied_to(method.params()?));
         params.clone().check().map_err(|error| error.to_string())?;
         if output.write_anndata.is_some() && !table.says_anndata(&input) {
             return Err(
@@ -272,6 +310,9 @@ impl FitArgs {
                         transposed"
                     .into(),
             );
+        }
+        if many.distributed && output.report.report.is_some() {
+            return Err("--report needs all samples in one process: make it afterwards, with `ewca report`".into());
         }
         let limits = Limits::from(limits);
         let CheckpointArgs { checkpoint, checkpoint_every, resume } = checkpoint;
@@ -293,6 +334,8 @@ impl FitArgs {
             report: output.report.wish(),
             checkpoint: checkpoint.map(|file| CheckpointJob { file, every: Duration::from_secs_f64(checkpoint_every) }),
             resume,
+            in_parts: many.in_parts,
+            distributed: many.distributed,
         })
     }
 }

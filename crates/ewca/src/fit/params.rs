@@ -230,6 +230,19 @@ impl CheckedParams {
         memory::plan(&shape, self.params.memory_budget).map(|plan| plan.bytes)
     }
 
+    /// The same for samples that are streamed.
+    pub fn memory_needed_streamed(&self, samples: usize, features: usize) -> Result<usize> {
+        let components = self.params.components.min(samples).min(features);
+        let shape = Shape { samples, own: samples, features, components, elsewhere: true, streamed: true };
+        memory::plan(&shape, self.params.memory_budget).map(|plan| plan.bytes)
+    }
+
+    /// The same for these very samples: those that are streamed, or shared with other processes, take less.
+    pub fn memory_needed_for<T: Scalar>(&self, samples: &Samples<'_, T>) -> Result<usize> {
+        let shape = Shape::of(samples, self.params.components);
+        memory::plan(&shape, self.params.memory_budget).map(|plan| plan.bytes)
+    }
+
     /// Fits.
     pub fn fit<T: Scalar>(&self, samples: &Samples<'_, T>) -> Result<Model> {
         self.fit_observed(samples, &mut |_: &Progress<'_>| Control::Continue)
