@@ -1,6 +1,7 @@
 //! Development commands: `cargo xtask test` runs everything that must hold before a change lands.
 #![forbid(unsafe_code)]
 
+mod cluster;
 mod page;
 mod python;
 
@@ -17,23 +18,12 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   report-test  the tests of that page alone: types, units, and a real browser
   bench        the side-by-side benchmark: writes bench/RESULTS.md (takes minutes)";
 
-/// A step of `test`: what it is called, and the command.
-type Step = (&'static str, &'static [&'static str]);
-
 /// The profile of all steps is `quick` (Cargo.toml), so that each uses what the one before it built.
-const LINTS: [Step; 2] = [
-    ("formatting", &["cargo", "fmt", "--all", "--check"]),
-    (
-        "lints",
-        &["cargo", "clippy", "--workspace", "--all-targets", "--profile", "quick", "--locked", "--", "-D", "warnings"],
-    ),
-];
-const TESTS: [Step; 3] = [
-    ("tests", &["cargo", "test", "--workspace", "--profile", "quick", "--locked", "--quiet"]),
-    ("documentation", &["cargo", "doc", "--workspace", "--profile", "quick", "--no-deps", "--locked", "--quiet"]),
-    ("licences", &["cargo", "deny", "--log-level", "error", "check", "bans", "licenses", "sources"]),
-];
-
+const CLIPPY: [&str; 6] = ["cargo", "clippy", "--workspace", "--profile", "quick", "--locked"];
+const TEST: [&str; 7] = ["cargo", "test", "--workspace", "--profile", "quick", "--locked", "--quiet"];
+const DOC: [&str; 8] = ["cargo", "doc", "--workspace", "--profile", "quick", "--no-deps", "--locked", "--quiet"];
+const DENY: [&str; 8] = ["cargo", "deny", "--log-level", "error", "check", "bans", "licenses", "sources"];
+const DENY_WARNINGS: [&str; 3] = ["--", "-D", "warnings"];
 const BUILD: [&str; 6] = ["cargo", "build", "--workspace", "--profile", "quick", "--locked"];
 
 fn main() -> ExitCode {
@@ -46,7 +36,7 @@ fn main() -> ExitCode {
             python::prepare().and_then(|()| python::wheel("release")).map(|wheel| eprintln!("== {}", wheel.display()))
         }
         ["report-page"] => page::build(),
-        ["report-test"] => page::test(),
+        ["report-test"] => page::test(&[]),
         ["bench"] => run(&["python3", "bench/compare.py"]),
         _ => Err(USAGE.to_string()),
     };
@@ -62,7 +52,13 @@ fn main() -> ExitCode {
 fn test() -> Result<(), String> {
     // Downloads wait for the network; the lints need the processor.
     let preparing = std::thread::spawn(python::prepare);
-    steps(&LINTS)?;
+    step("formatting", &["cargo", "fmt", "--all", "--check"])?;
+    let features = cluster::features()?;
+    step("lints", &[&CLIPPY, &["--all-targets"], features, &DENY_WARNINGS].concat())?;
+    if !features.is_empty() {
+        // As most people build it.
+        step("lints without MPI", &[&CLIPPY, &["--bin", "ewca"], &DENY_WARNINGS[..]].concat())?;
+    }
     preparing.join().map_err(|_| "preparing Python failed".to_string())??;
     if run_quietly(&["cargo", "deny", "--version"]).is_err() {
         // Without optimisation and symbols: it builds in half the time and runs for a second.
@@ -70,19 +66,18 @@ fn test() -> Result<(), String> {
         let mut install = command(&["cargo", "install", "--locked", "--debug", "--quiet", "cargo-deny"]);
         wait(install.env("CARGO_PROFILE_DEV_DEBUG", "0"))?;
     }
-    steps(&TESTS)?;
+    step("tests", &[&TEST[..], features].concat())?;
+    step("documentation", &DOC)?;
+    step("licences", &DENY)?;
     timed("the README's demo", || run(&[&program(), "demo", "-o", "target/demo"]))?;
-    timed("the report's page", page::test)?;
+    timed("the report's page", || page::test(features))?;
     timed("Python package", python::test)?;
     eprintln!("== all passed");
     Ok(())
 }
 
-fn steps(steps: &[Step]) -> Result<(), String> {
-    for (name, words) in steps {
-        timed(&format!("{name}: {}", words.join(" ")), || run(words))?;
-    }
-    Ok(())
+fn step(name: &str, words: &[&str]) -> Result<(), String> {
+    timed(&format!("{name}: {}", words.join(" ")), || run(words))
 }
 
 fn timed(name: &str, job: impl FnOnce() -> Result<(), String>) -> Result<(), String> {

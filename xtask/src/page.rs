@@ -16,7 +16,7 @@ pub fn build() -> Result<(), String> {
 }
 
 /// Types, unit tests, that what is committed is what the source gives, and the tests in a browser.
-pub fn test() -> Result<(), String> {
+pub fn test(features: &[&str]) -> Result<(), String> {
     install()?;
     let fresh = target().join("report-page");
     node(&["scripts/build.mjs", "--out", &fresh.to_string_lossy()], &[])?;
@@ -30,7 +30,8 @@ pub fn test() -> Result<(), String> {
     node(&["scripts/tests.mjs", "unit"], &[])?;
     browser()?;
     // The program and the page generator, as `cargo test` has built them.
-    run(&["cargo", "build", "--workspace", "--profile", "quick", "--locked", "--quiet", "--bins", "--examples"])?;
+    let build = ["cargo", "build", "--workspace", "--profile", "quick", "--locked", "--quiet", "--bins", "--examples"];
+    run(&[&build[..], features].concat())?;
     let paths = [
         ("EWCA", program().into()),
         ("EWCA_MADE", target().join("quick/examples/made")),

@@ -119,7 +119,7 @@ impl ParquetParts {
         let taken = kept().take().filter(|ongoing| ongoing.next == rows.start);
         let mut ongoing = match taken {
             Some(ongoing) => ongoing,
-            None => self.from_row(rows.start, batch_size(&schema).min(rows.len()), file)?,
+            None => self.begin_at(rows.start, batch_size(&schema).min(rows.len()), file)?,
         };
         let draft = read(schema, ongoing.batches(rows.len()), "parquet", file, options, self.limit)?;
         if draft.values.rows() != rows.len() {
@@ -132,7 +132,7 @@ impl ParquetParts {
     }
 
     /// The file from a row on.
-    fn from_row(&self, row: usize, batch_rows: usize, file: &str) -> Result<Ongoing, Error> {
+    fn begin_at(&self, row: usize, batch_rows: usize, file: &str) -> Result<Ongoing, Error> {
         let opened = File::open(&self.path).map_err(|source| Error::Read { file: file.into(), source })?;
         let first = self.starts.partition_point(|&start| start <= row) - 1;
         let batches = ParquetRecordBatchReaderBuilder::new_with_metadata(opened, self.metadata.clone())

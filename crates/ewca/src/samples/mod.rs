@@ -92,6 +92,9 @@ trait Rows {
     fn combine(&self, active: &[usize], mean: &[f64], combination: &Matrix) -> (Matrix, Matrix);
 }
 
+/// What is done with each part of some samples: where it stands among them, and its rows.
+type EachPart<'e> = dyn FnMut(Range<usize>, &dyn Rows) -> Result<()> + 'e;
+
 /// Between what a Gram matrix is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
@@ -317,7 +320,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
     }
 
     /// Calls `each` with every part of this process's rows and where it stands among them. What is in memory is one part.
-    fn each_part(&self, each: &mut dyn FnMut(Range<usize>, &dyn Rows) -> Result<()>) -> Result<()> {
+    fn each_part(&self, each: &mut EachPart<'_>) -> Result<()> {
         match &self.values {
             Values::Dense(dense) => each(0..self.rows, dense),
             Values::Sparse(sparse) => each(0..self.rows, sparse),

@@ -6,7 +6,7 @@ use std::sync::mpsc::sync_channel;
 
 use super::dense::Dense;
 use super::sparse::Sparse;
-use super::{Rows, Side, check_range};
+use super::{EachPart, Rows, Side, check_range};
 use crate::error::{Error, Result};
 use crate::matrix::Matrix;
 
@@ -64,7 +64,7 @@ impl<'a> Streamed<'a> {
     }
 
     /// Calls `each` with every part, in order, while the next one is being read.
-    pub fn each_part(&self, each: &mut dyn FnMut(Range<usize>, &dyn Rows) -> Result<()>) -> Result<()> {
+    pub fn each_part(&self, each: &mut EachPart<'_>) -> Result<()> {
         let (rows, columns) = (self.source.rows(), self.source.columns());
         let ranges = crate::parallel::blocks(rows, self.source.part_rows().max(1));
         std::thread::scope(|scope| {
