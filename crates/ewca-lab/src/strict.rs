@@ -172,7 +172,7 @@ mod tests {
         let cells = strict(&samples, &classes, &[2], &[0.1, 0.3], protocol, &|| true).unwrap();
         for (number, split) in protocol.outer_splits(&classes).iter().enumerate() {
             // The same by hand, in all features.
-            let half = |members: &[usize]| points(&samples, members).to_row_major();
+            let half = |members: &[usize]| points(&samples, members).unwrap().to_row_major();
             let (train, test) = (half(&split.train), half(&split.test));
             let train_samples = Samples::new(&train, split.train.len(), 6).unwrap();
             let model = Ewca::params(2).epsilon(cells[0].chosen[number]).fit(&train_samples).unwrap();
