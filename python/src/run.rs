@@ -28,10 +28,20 @@ impl Watch {
 
     /// An observer of a fit that reports here and stops when asked to.
     pub fn observer(&self) -> impl Observer + '_ {
-        |progress: &Progress<'_>| {
-            *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(*progress.iteration);
-            if self.stopped() { Control::Stop } else { Control::Continue }
-        }
+        Reporter(self)
+    }
+}
+
+struct Reporter<'w>(&'w Watch);
+
+impl Observer for Reporter<'_> {
+    fn observe(&mut self, progress: &Progress<'_>) -> Control {
+        *self.0.latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(*progress.iteration);
+        if self.0.stopped() { Control::Stop } else { Control::Continue }
+    }
+
+    fn stopped(&mut self) -> bool {
+        self.0.stopped()
     }
 }
 

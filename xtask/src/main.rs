@@ -54,10 +54,10 @@ fn test() -> Result<(), String> {
     let preparing = std::thread::spawn(python::prepare);
     step("formatting", &["cargo", "fmt", "--all", "--check"])?;
     let features = cluster::features()?;
-    step("lints", &[&CLIPPY, &["--all-targets"], features, &DENY_WARNINGS].concat())?;
+    step("lints", &[&CLIPPY[..], &["--all-targets"], features, &DENY_WARNINGS].concat())?;
     if !features.is_empty() {
         // As most people build it.
-        step("lints without MPI", &[&CLIPPY, &["--bin", "ewca"], &DENY_WARNINGS[..]].concat())?;
+        step("lints without MPI", &[&CLIPPY[..], &["--bin", "ewca"], &DENY_WARNINGS].concat())?;
     }
     preparing.join().map_err(|_| "preparing Python failed".to_string())??;
     if run_quietly(&["cargo", "deny", "--version"]).is_err() {

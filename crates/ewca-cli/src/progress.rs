@@ -137,4 +137,8 @@ impl Observer for Watcher {
         self.draw(progress);
         Control::Continue
     }
+
+    fn stopped(&mut self) -> bool {
+        interrupt::requested()
+    }
 }

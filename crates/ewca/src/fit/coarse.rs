@@ -34,6 +34,7 @@ pub(crate) fn coarse_start(
     span: &Span,
     params: &Params,
     member: &Member,
+    observer: &mut dyn Observer,
     frame: Matrix,
     epsilon: impl Fn(&Warm) -> f64,
 ) -> Result<Warm> {
@@ -48,7 +49,7 @@ pub(crate) fn coarse_start(
     while let Some(step) = steps.pop() {
         // Neighbours stand together: every so-many-th sample is a fair share of each neighbourhood.
         let few: Vec<usize> = order.iter().copied().skip(step / 2).step_by(step).collect();
-        warm = level(span, params, member, &few, warm, &epsilon)?;
+        warm = level(span, params, member, &mut Preparing(observer), &few, warm, &epsilon)?;
     }
     Ok(warm)
 }
@@ -58,6 +59,7 @@ fn level(
     span: &Span,
     params: &Params,
     member: &Member,
+    observer: &mut Preparing<'_>,
     few: &[usize],
     start: Warm,
     epsilon: impl Fn(&Warm) -> f64,
@@ -75,9 +77,8 @@ fn level(
         restarts: 0,
         ..params.clone()
     };
-    let mut unwatched = Unwatched;
     let (own, memory) = reduced(&samples, &params)?;
-    let mut run = Run::new(own.clone(), memory, &params, member.clone(), &mut unwatched, std::time::Instant::now());
+    let mut run = Run::new(own.clone(), memory, &params, member.clone(), observer, std::time::Instant::now());
     let frame = run.first_frame(&samples)?;
     let state = run.begin(frame, start.potential.map(|potential| few.iter().map(|&i| potential[i]).collect()), None)?;
     let ((frame, potential), model) = run.finished(&samples, state)?;
@@ -119,11 +120,11 @@ fn extended(span: &Span, member: &Member, few: &[usize], frame: &Matrix, potenti
     (0..u.len()).map(|i| (-sums.get(i, 0).ln()).min(bound(i))).collect()
 }
 
-/// Fits of a few samples end soon: nobody watches.
-struct Unwatched;
+/// Fits of a few samples are not shown to the observer; but it may stop them.
+struct Preparing<'o>(&'o mut dyn Observer);
 
-impl Observer for Unwatched {
+impl Observer for Preparing<'_> {
     fn observe(&mut self, _: &Progress<'_>) -> Control {
-        Control::Continue
+        if self.0.stopped() { Control::Stop } else { Control::Continue }
     }
 }

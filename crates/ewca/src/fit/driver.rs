@@ -199,40 +199,23 @@ impl<'a> Run<'a> {
     }
 
     /// A better start than `frame`, where there are so many samples that it pays.
-    fn coarse(&self, frame: Matrix) -> Result<Warm> {
+    fn coarse(&mut self, frame: Matrix) -> Result<Warm> {
         if !self.params.coarse_to_fine {
             return Ok(Warm { frame, potential: None });
         }
-        coarse_start(&self.span, self.params, &self.member, frame, |warm| {
-            self.first_epsilon(&warm.frame, warm.potential.as_deref()).0
+        let (span, params) = (self.span.clone(), self.params);
+        coarse_start(&span, params, &self.member, self.observer, frame, |warm| {
+            first_epsilon(&span, params, &warm.frame, warm.potential.as_deref()).0
         })
-    }
-
-    /// The perplexity that is wanted, where one is.
-    fn target(&self) -> Option<f64> {
-        match self.params.smoothing {
-            Smoothing::Epsilon(_) => None,
-            Smoothing::Perplexity(p) => Some(p),
-            Smoothing::Default => Some(DEFAULT_PERPLEXITY.min(1.0 + 0.3 * (self.span.count() - 1.0))),
-        }
-    }
-
-    /// The epsilon to begin with at `frame`, in units of the span, and how log(perplexity) grows with its logarithm.
-    fn first_epsilon(&self, frame: &Matrix, potential: Option<&[f64]>) -> (f64, f64) {
-        match (self.params.smoothing, self.target()) {
-            (Smoothing::Epsilon(epsilon), _) => (epsilon / self.square(), 1.0),
-            (_, Some(p)) => first_guess(&self.span.scores(frame), &self.span, potential, p),
-            (_, None) => (self.span.variances[0], 1.0),
-        }
     }
 
     /// The state before the first iteration, from a frame and possibly a potential; with an epsilon, at just that one.
     pub fn begin(&mut self, frame: Matrix, potential: Option<Vec<f64>>, epsilon: Option<f64>) -> Result<FitState> {
         self.begun = Instant::now();
-        let target = if epsilon.is_some() { None } else { self.target() };
+        let target = if epsilon.is_some() { None } else { target(&self.span, self.params) };
         let (epsilon, slope) = match epsilon {
             Some(epsilon) => (epsilon / self.square(), 1.0),
-            None => self.first_epsilon(&frame, potential.as_deref()),
+            None => first_epsilon(&self.span, self.params, &frame, potential.as_deref()),
         };
         let mut objective = self.objective(epsilon);
         let mut balancer = Balancer::default();
@@ -677,6 +660,24 @@ fn perplexity(objective: &mut Objective, point: &Point) -> Perplexity {
     match repeated {
         Some(_) => Perplexity::of(&rows, |i| weights[i]),
         None => Perplexity::of(&rows, |_| 1.0 / weights.len() as f64),
+    }
+}
+
+/// The perplexity that is wanted, where one is.
+fn target(span: &Span, params: &Params) -> Option<f64> {
+    match params.smoothing {
+        Smoothing::Epsilon(_) => None,
+        Smoothing::Perplexity(p) => Some(p),
+        Smoothing::Default => Some(DEFAULT_PERPLEXITY.min(1.0 + 0.3 * (span.count() - 1.0))),
+    }
+}
+
+/// The epsilon to begin with at `frame`, in units of the span, and how log(perplexity) grows with its logarithm.
+fn first_epsilon(span: &Span, params: &Params, frame: &Matrix, potential: Option<&[f64]>) -> (f64, f64) {
+    match (params.smoothing, target(span, params)) {
+        (Smoothing::Epsilon(epsilon), _) => (epsilon / (span.unit * span.unit), 1.0),
+        (_, Some(p)) => first_guess(&span.scores(frame), span, potential, p),
+        (_, None) => (span.variances[0], 1.0),
     }
 }
 

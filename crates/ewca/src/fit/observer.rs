@@ -51,6 +51,12 @@ pub enum Control {
 pub trait Observer: Send {
     /// Called after every iteration.
     fn observe(&mut self, progress: &Progress<'_>) -> Control;
+
+    /// Whether the fit should stop. Asked where there is no iteration to show: during the fits of fewer samples that come first
+    /// where there are many.
+    fn stopped(&mut self) -> bool {
+        false
+    }
 }
 
 impl<F: FnMut(&Progress<'_>) -> Control + Send> Observer for F {

@@ -1,7 +1,7 @@
 //! Many samples: what is left out, begun coarsely or computed in single precision does not show in the result.
 
 use crate::common::{check_fit, subspace_distance};
-use ewca::{Ewca, Params, Samples};
+use ewca::{Control, Ewca, Observer, Params, Progress, Samples, Termination};
 
 const D: usize = 6;
 
@@ -55,4 +55,65 @@ fn skipping_coarse_starts_and_single_precision_agree_with_neither() {
         assert!(subspace_distance(&model.components, &exact.components) < 1e-6);
     }
     check_fit(&samples, &exact);
+}
+
+/// Wants to stop from the beginning.
+struct Impatient {
+    asked: usize,
+    shown: usize,
+}
+
+impl Observer for Impatient {
+    fn observe(&mut self, _: &Progress<'_>) -> Control {
+        self.shown += 1;
+        Control::Stop
+    }
+
+    fn stopped(&mut self) -> bool {
+        self.asked += 1;
+        true
+    }
+}
+
+#[test]
+fn fits_of_fewer_samples_can_be_stopped_too() {
+    let n = 8300;
+    let data = clouds(n);
+    let mut impatient = Impatient { asked: 0, shown: 0 };
+    let model = params().check().unwrap().fit_observed(&Samples::new(&data, n, D).unwrap(), &mut impatient).unwrap();
+    assert_eq!(model.termination, Termination::Interrupted);
+    assert!(impatient.asked >= 1 && impatient.shown == 1, "{} {}", impatient.asked, impatient.shown);
+}
+
+/// What is easy for a few samples must hold for many: duplicates, coordinates that never change, epsilons without bounds.
+#[test]
+fn odd_data_of_many_samples() {
+    let n = 4500;
+    let mut data = clouds(n);
+    // Every sample of the second half is one of the first; two features are constant.
+    data.copy_within(0..n / 2 * D, n / 2 * D);
+    data.chunks_exact_mut(D).for_each(|row| (row[2], row[5]) = (7.0, -1e6));
+    let samples = Samples::new(&data, n, D).unwrap();
+    for epsilon in [1e-12, 1e-3, 1.0, 1e12] {
+        let fit =
+            |skip| Ewca::params(2).epsilon(epsilon).skip_far_pairs(skip).max_iterations(60).fit(&samples).unwrap();
+        let (model, plain) = (fit(true), fit(false));
+        check_fit(&samples, &model);
+        assert!(model.converged(), "epsilon {epsilon}: {}", model.termination);
+        assert!((model.loss / plain.loss - 1.0).abs() < 1e-9, "epsilon {epsilon}: {} {}", model.loss, plain.loss);
+        assert_eq!(model.rank, 4);
+        assert_eq!(model.certificate.collapsed, epsilon > 1e6, "epsilon {epsilon}");
+        // Two equal samples share all they have.
+        let smallest = if epsilon < 1.0 { 2.0 - 1e-6 } else { 2.0 };
+        assert!(model.perplexity.min >= smallest, "epsilon {epsilon}: {}", model.perplexity.min);
+    }
+    // Far from the origin, in tiny and huge units.
+    let reference = Ewca::params(2).epsilon(0.5).fit(&samples).unwrap();
+    for scale in [1e-60, 1e60] {
+        let scaled: Vec<f64> = data.iter().map(|x| x * scale).collect();
+        let samples = Samples::new(&scaled, n, D).unwrap();
+        let model = Ewca::params(2).epsilon(0.5 * scale * scale).fit(&samples).unwrap();
+        assert!((model.loss / (scale * scale) / reference.loss - 1.0).abs() < 1e-9);
+        assert!(subspace_distance(&model.components, &reference.components) < 1e-5);
+    }
 }
