@@ -17,7 +17,7 @@ const SPARE: usize = 10;
 pub(super) fn leading_axes<T: Scalar>(samples: &Samples<'_, T>, count: usize) -> Result<Matrix> {
     let d = samples.columns;
     let most = d.min(samples.all_rows().saturating_sub(1)).max(1);
-    let mut basis = random_frame(d, (count + SPARE).min(most), 0, 0);
+    let mut basis = random_frame(d, count.saturating_add(SPARE).min(most), 0, 0);
     for _ in 0..STEPS {
         basis = qr_factor(&samples.covariance_times(&basis)?);
     }
