@@ -7,8 +7,10 @@ use super::tile::PADDING;
 
 /// Up to this many points the blocks are of equal size, in the points' own order.
 pub(super) const UNSORTED: usize = 4096;
-/// Points of a block among many.
+/// Points of a block among many ...
 const LEAF: usize = 256;
+/// ... until there are so many blocks: what is kept of their pairs must not grow with the square of the points.
+const MOST_BLOCKS: usize = 4096;
 /// A gap between neighbours is real when it is so many times the usual one.
 const REAL_GAP: f64 = 30.0;
 
@@ -32,7 +34,7 @@ impl Arrangement {
         if n <= UNSORTED {
             sizes.extend(block_sizes(n));
         } else {
-            split(points, &mut order, &mut sizes);
+            split(points, &mut order, leaf(n), &mut sizes);
         }
         let mut arrangement = Self { places: vec![0; n], blocks: Vec::with_capacity(sizes.len()), stride: 0 };
         let mut rest = order.as_slice();
@@ -77,8 +79,8 @@ pub(super) fn padded(points: usize) -> usize {
 }
 
 /// Halves the points at the widest gap near the middle of the line through the centres of two groups, until blocks are small.
-fn split(points: &Matrix, order: &mut [usize], sizes: &mut Vec<usize>) {
-    if order.len() <= LEAF {
+fn split(points: &Matrix, order: &mut [usize], leaf: usize, sizes: &mut Vec<usize>) {
+    if order.len() <= leaf {
         sizes.push(order.len());
         return;
     }
@@ -103,8 +105,20 @@ fn split(points: &Matrix, order: &mut [usize], sizes: &mut Vec<usize>) {
         cut = middle.next_multiple_of(PADDING);
     }
     let (left, right) = order.split_at_mut(cut);
-    split(points, left, sizes);
-    split(points, right, sizes);
+    split(points, left, leaf, sizes);
+    split(points, right, leaf, sizes);
+}
+
+/// The most points of a block among `points`.
+fn leaf(points: usize) -> usize {
+    (points / MOST_BLOCKS).next_multiple_of(PADDING).max(LEAF)
+}
+
+/// About how many bytes pairs of blocks take, with the gaps between them.
+pub(super) fn pair_bytes(points: usize) -> usize {
+    // Blocks are half full at the least.
+    let blocks = 2 * points.div_ceil(leaf(points));
+    blocks.saturating_mul(blocks) / 2 * (size_of::<(usize, usize)>() + size_of::<f32>())
 }
 
 /// Where each point lies on the line through the centres of two groups (a few steps of 2-means from the widest coordinate).

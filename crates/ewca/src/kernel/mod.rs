@@ -15,7 +15,7 @@ mod tile;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use arrange::{Arrangement, UNSORTED, padded, rounds, tournament};
+use arrange::{Arrangement, UNSORTED, padded, pair_bytes, rounds, tournament};
 pub use peak::Peak;
 
 use lanes::{Element, Job, Lanes, exp_of_minus};
@@ -113,7 +113,8 @@ impl Kernel {
     pub fn bytes(points: usize, dimensions: usize, store: bool) -> usize {
         let stride = if points <= UNSORTED { padded(points) } else { points.saturating_add(points / 4) };
         let stored = if store { stride.saturating_mul(stride + 256) / 2 } else { 0 };
-        stored.saturating_add(stride.saturating_mul(3 * dimensions + 2)).saturating_mul(8)
+        let places = stored.saturating_add(stride.saturating_mul(3 * dimensions + 2)).saturating_mul(8);
+        places.saturating_add(if points > UNSORTED { pair_bytes(points) } else { 0 })
     }
 
     /// Takes the rows of `scores` as the points. Does nothing when they are the points already.
