@@ -129,7 +129,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
     /// use ewca::Samples;
     /// // [[1, 0, 2], [0, 0, 3]]
     /// let samples = Samples::sparse(&[0, 2, 3], &[0, 2, 2], &[1.0, 2.0, 3.0], 3)?;
-    /// assert_eq!(samples.row(0), [1.0, 0.0, 2.0]);
+    /// assert_eq!(samples.row(0)?, [1.0, 0.0, 2.0]);
     /// assert_eq!(samples.mean(), [0.5, 0.0, 2.5]);
     /// # Ok::<(), ewca::Error>(())
     /// ```
