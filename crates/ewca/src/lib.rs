@@ -139,8 +139,8 @@ mod transport;
 
 pub use error::{Error, Result};
 pub use fit::{
-    Approximation, Certificate, CheckedParams, Control, DEFAULT_PERPLEXITY, Ewca, FitState, Iteration, Model, Observer, Params,
-    Perplexity, Progress, Start, Termination, Timings,
+    Approximation, Certificate, CheckedParams, Control, DEFAULT_PERPLEXITY, Ewca, FitState, Iteration, Model, Observer,
+    Params, Perplexity, Progress, Start, Termination, Timings,
 };
 pub use kernel::{Kernel, Peak, Work};
 pub use matrix::Matrix;

