@@ -73,6 +73,21 @@ pub struct MethodArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Many samples")]
+pub struct ManyArgs {
+    /// Approximate the kernel by this many landmarks, some of the samples: for a million samples and more, with perplexities well
+    /// above samples / LANDMARKS. The result is approximate, and says so; its error is estimated by exact rows
+    #[arg(long, value_name = "LANDMARKS", value_parser = values::at_least_two)]
+    approximate: Option<usize>,
+}
+
+impl ManyArgs {
+    pub fn applied_to(&self, params: Params) -> Params {
+        self.approximate.into_iter().fold(params, Params::landmarks)
+    }
+}
+
+#[derive(Debug, Args)]
 #[command(next_help_heading = "The run")]
 pub struct LimitArgs {
     /// The number of threads; it does not change the results [default: all]

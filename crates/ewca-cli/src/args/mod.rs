@@ -19,7 +19,7 @@ pub use job::{
     CheckpointJob, DemoJob, EvidenceJob, FitJob, Job, Limits, NeighboursJob, PathJob, ReportJob, ReportWish,
     ReproduceJob, Request, SelectJob, Steps, TableJob, TransformJob, Wanted,
 };
-use method::{LimitArgs, MethodArgs, SpreadArgs};
+use method::{LimitArgs, ManyArgs, MethodArgs, SpreadArgs};
 use table::{PreprocessingArgs, TableArgs};
 use values::{Counts, Numbers};
 
@@ -183,6 +183,9 @@ struct FitArgs {
     method: MethodArgs,
 
     #[command(flatten)]
+    many: ManyArgs,
+
+    #[command(flatten)]
     output: OutputArgs,
 
     #[command(flatten)]
@@ -263,8 +266,8 @@ struct CheckpointArgs {
 
 impl FitArgs {
     fn into_job(self) -> Result<FitJob, String> {
-        let Self { input, table, preprocessing, spread, method, output, limits, checkpoint } = self;
-        let params = spread.applied_to(method.params()?);
+        let Self { input, table, preprocessing, spread, method, many, output, limits, checkpoint } = self;
+        let params = many.applied_to(spread.applied_to(method.params()?));
         params.clone().check().map_err(|error| error.to_string())?;
         if output.write_anndata.is_some() && !table.says_anndata(&input) {
             return Err(

@@ -34,7 +34,7 @@ pub struct Certificate {
     pub collapsed: bool,
     /// Where the kernel was approximated by landmarks: how far that is from the exact kernel. Everything above is about the approximate
     /// kernel then. None for a fit with the exact kernel.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approximation: Option<Approximation>,
 }
 
@@ -56,6 +56,13 @@ pub struct Approximation {
     pub worst_row: f64,
     /// |G| / (2 lambda_max(Sigma)) with the exact kernel, at the subspace and the potentials of the fit.
     pub relative_gradient: f64,
+}
+
+impl Approximation {
+    /// Whether the plan is off by more than 1 %: then more landmarks are needed, wider neighbourhoods, or the exact kernel.
+    pub fn is_poor(&self) -> bool {
+        self.marginal_error > 0.01
+    }
 }
 
 /// Why a fit ended.
