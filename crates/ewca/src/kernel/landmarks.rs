@@ -177,7 +177,7 @@ impl Kernel {
         let mut placed = self.arrangement.placed(columns.iter().copied(), |x| x);
         let onto = self.sums_at(&few.landmarks, &placed, columns.len(), false);
         let weights = solve_cholesky(&few.factor, onto);
-        let mut out = self.from_landmarks(few, &weights, &mut placed);
+        let mut out = self.over_landmarks(few, &weights, &mut placed);
         let sums = out.column(if with_u { 0 } else { count }).to_vec();
         out = if with_u { out } else { out.leading_columns(count) };
         raise_rows(&mut out, &sums, right, u);
@@ -199,7 +199,7 @@ impl Kernel {
         let y = y.column(0);
         let at_landmarks = |l: usize, c: usize| right.get(rows[l], c) / right.get(rows[l], 0);
         let moved = Matrix::from_fn(rows.len(), count, |l, c| y[l] * at_landmarks(l, c));
-        let mut out = self.from_landmarks(few, &moved, &mut placed);
+        let mut out = self.over_landmarks(few, &moved, &mut placed);
         let sums = out.column(0).to_vec();
         onto.add_scaled(-1.0, &times_cholesky(&few.factor, &moved));
         for c in 1..count {
@@ -245,7 +245,7 @@ impl Kernel {
     }
 
     /// C `weights`, a row for every point; `placed` has room for as many columns.
-    fn from_landmarks(&self, few: &Landmarks, weights: &Matrix, placed: &mut [f64]) -> Matrix {
+    fn over_landmarks(&self, few: &Landmarks, weights: &Matrix, placed: &mut [f64]) -> Matrix {
         let count = weights.columns();
         for (c, column) in placed.chunks_exact_mut(self.arrangement.stride).enumerate() {
             column[few.landmarks.places()].copy_from_slice(weights.column(c));
@@ -349,14 +349,14 @@ mod tests {
             let alone = kernel.apply(&others, &u);
             let sums = dense.times(&Matrix::from_fn(n, 1, |i, _| u[i]));
             let want = dense.times(&right);
-            for i in 0..n {
-                let own = (1.0 - sums.get(i, 0) / u[i]).max(0.0);
+            for (i, &u) in u.iter().enumerate() {
+                let own = (1.0 - sums.get(i, 0) / u).max(0.0);
                 for c in 0..4 {
                     let want = want.get(i, c) + own * right.get(i, c);
                     assert!((whole.get(i, c) - want).abs() < 1e-9 * n as f64, "{} {want}", whole.get(i, c));
                     assert!(c == 0 || (alone.get(i, c - 1) - want).abs() < 1e-9 * n as f64);
                 }
-                assert!(whole.get(i, 0) >= u[i] * (1.0 - 1e-12));
+                assert!(whole.get(i, 0) >= u * (1.0 - 1e-12));
             }
         }
     }
