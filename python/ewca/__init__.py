@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._ewca import DEFAULT_PERPLEXITY, __version__
 from ._functions import Path, Selection, ewca, path, select, sinkhorn_self
-from ._model import Certificate, Model
+from ._model import Approximation, Certificate, Model
 from ._plan import Plan
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DEFAULT_PERPLEXITY",
     "EWCA",
+    "Approximation",
     "Certificate",
     "Model",
     "Path",

@@ -18,7 +18,7 @@ except ImportError as error:
 
 from . import _ewca
 from ._input import as_table, as_weights, settings
-from ._model import Certificate, history_of
+from ._model import certificate_of, history_of
 from ._plan import MAX_BYTES, Plan
 from ._progress import Progress
 from ._warnings import warn_about
@@ -74,6 +74,10 @@ class EWCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         Whether the next fit begins at the components of the last one.
     verbose : int, default=0
         1 shows a progress bar (tqdm's where it is installed).
+    landmarks : int, optional
+        For a million samples and more: approximates the kernel by so many of the samples, with a perplexity well above n_samples /
+        landmarks. The result is approximate; ``certificate_.approximation`` estimates its error by exact rows of a sample of the
+        data, of which ``perplexity_`` is the mean as well. Exact by default, and with no fewer landmarks than samples.
 
     Attributes
     ----------
@@ -136,6 +140,7 @@ class EWCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         n_jobs: Optional[int] = None,
         warm_start: bool = False,
         verbose: int = 0,
+        landmarks: Optional[int] = None,
     ) -> None:
         self.n_components = n_components
         self.epsilon = epsilon
@@ -148,6 +153,7 @@ class EWCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         self.n_jobs = n_jobs
         self.warm_start = warm_start
         self.verbose = verbose
+        self.landmarks = landmarks
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> EWCA:
         """Finds the subspace and the plan.
@@ -174,6 +180,7 @@ class EWCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
             random_state=self.random_state,
             n_jobs=self.n_jobs,
             start=start,
+            landmarks=self.landmarks,
         )
         weights = as_weights(sample_weight, X.shape[0])
         with Progress(self.verbose, wanted["tol"]) as progress:
@@ -240,7 +247,9 @@ class EWCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         Where the program preprocessed the table, :meth:`transform` does the same to new samples.
         """
         model = _ewca.Model.load(path)
-        estimator = cls(model.n_components, epsilon=model.epsilon, solver=model.solver)
+        near = certificate_of(model).approximation
+        landmarks = None if near is None else near.landmarks
+        estimator = cls(model.n_components, epsilon=model.epsilon, solver=model.solver, landmarks=landmarks)
         estimator._take(model)
         estimator.n_features_in_ = model.n_features
         if model.feature_names is not None:
@@ -262,7 +271,7 @@ class EWCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         self.loss_ = model.loss
         self.n_iter_ = model.n_iter
         self.history_ = history_of(model)
-        self.certificate_ = Certificate(**model.certificate)
+        self.certificate_ = certificate_of(model)
         self.potential_ = model.potential
         self.embedding_ = model.scores
 

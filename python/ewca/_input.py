@@ -114,6 +114,7 @@ def settings(
     random_state: Any = None,
     n_jobs: Any = None,
     start: Optional[np.ndarray] = None,
+    landmarks: Any = None,
 ) -> dict[str, Any]:
     """The keys that the compiled half takes, with the types that it takes them in. Ranges are checked there."""
     if epsilon is not None and perplexity is not None:
@@ -133,4 +134,5 @@ def settings(
         "seed": as_seed(random_state, needed=n_init > 1),
         "threads": as_threads(n_jobs),
         "start": start,
+        "landmarks": None if landmarks is None else whole("landmarks", landmarks),
     }

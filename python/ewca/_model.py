@@ -14,6 +14,22 @@ from ._plan import Plan
 
 
 @dataclass(frozen=True)
+class Approximation:
+    """How far a fit with landmarks is from one with the exact kernel, by the exact rows of a sample of the data: estimates."""
+
+    #: The number of landmarks.
+    landmarks: int
+    #: The number of samples whose rows were computed exactly.
+    rows: int
+    #: How far the plan of the exact kernel, with the potentials of the fit, is from being a plan.
+    marginal_error: float
+    #: The largest relative error among the rows.
+    worst_row: float
+    #: How far the subspace is from being stationary for the exact kernel.
+    relative_gradient: float
+
+
+@dataclass(frozen=True)
 class Certificate:
     """Numbers by which anyone can judge a fit without trusting the solver."""
 
@@ -37,6 +53,15 @@ class Certificate:
     next_eigenvalue: Optional[float]
     #: Whether an eigenvalue is not positive: components shrink the data instead of showing them.
     collapsed: bool
+    #: For a fit with landmarks, how far its approximate kernel is from the exact one; all of the above is about the approximate one.
+    approximation: Optional[Approximation] = None
+
+
+def certificate_of(model: _ewca.Model) -> Certificate:
+    """The certificate of a fit."""
+    words = model.certificate
+    approximation = words.pop("approximation")
+    return Certificate(**words, approximation=None if approximation is None else Approximation(**approximation))
 
 
 class Model:
@@ -58,7 +83,10 @@ class Model:
 
     def __repr__(self) -> str:
         m = self._model
-        state = "collapsed" if self.certificate.collapsed else self.certificate.termination
+        certificate = self.certificate
+        state = "collapsed" if certificate.collapsed else certificate.termination
+        if certificate.approximation is not None:
+            state += f", approximate: {certificate.approximation.landmarks} landmarks"
         return f"Model({m.n_samples} x {m.n_features} -> {m.n_components}, epsilon={m.epsilon:.6g}, loss={m.loss:.6g}, {state})"
 
     @property
@@ -124,7 +152,7 @@ class Model:
     @property
     def certificate(self) -> Certificate:
         """What the fit can prove about itself."""
-        return Certificate(**self._model.certificate)
+        return certificate_of(self._model)
 
     @property
     def history(self) -> np.ndarray:

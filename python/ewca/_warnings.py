@@ -27,6 +27,13 @@ def warn_about(certificate: Certificate, epsilon: float, *, limit: str, tol: str
     if advice is not None:
         text = f"EWCA did not converge: {advice.format(limit=limit, tol=tol)} (relative gradient {certificate.relative_gradient:.1e})"
         warnings.warn(text, convergence_warning(), stacklevel=stacklevel)
+    near = certificate.approximation
+    if near is not None and near.marginal_error > 0.01:
+        text = (
+            f"EWCA's kernel is approximate ({near.landmarks} landmarks), and by exact rows the plan is off by {100 * near.marginal_error:.2g} %: "
+            "use more landmarks, a larger perplexity, or the exact kernel (landmarks=None)"
+        )
+        warnings.warn(text, UserWarning, stacklevel=stacklevel)
     if certificate.collapsed:
         text = f"EWCA collapsed at epsilon {epsilon:.4g}: components shrink the data instead of showing them; lower epsilon or perplexity"
         warnings.warn(text, UserWarning, stacklevel=stacklevel)

@@ -41,6 +41,7 @@ def ewca(
     random_state: Any = 0,
     n_jobs: Optional[int] = None,
     verbose: int = 0,
+    landmarks: Optional[int] = None,
     copy: bool = False,
 ) -> Any:
     """Fits EWCA to the cells of an AnnData object.
@@ -59,7 +60,7 @@ def ewca(
         Where in ``obsm`` the scores go. Other keys than the default also name the other places.
     n_neighbors : int
         How many entries of each row of the plan are kept in ``obsp``, that of the cell itself included.
-    epsilon, perplexity, solver, tol, max_iter, n_init, random_state, n_jobs, verbose
+    epsilon, perplexity, solver, tol, max_iter, n_init, random_state, n_jobs, verbose, landmarks
         As for :class:`ewca.EWCA`.
     copy : bool
         Whether to return a changed copy instead of changing ``adata``.
@@ -84,6 +85,7 @@ def ewca(
         random_state=random_state,
         n_jobs=n_jobs,
         verbose=verbose,
+        landmarks=landmarks,
     ).fit(X if mask is None else X[:, mask])
     loadings = np.zeros((adata.n_vars, model.n_components_))
     loadings[slice(None) if mask is None else mask] = model.components_.T
@@ -109,6 +111,10 @@ def ewca(
         "relative_gradient": model.certificate_.relative_gradient,
         "collapsed": model.certificate_.collapsed,
     }
+    near = model.certificate_.approximation
+    if near is not None:
+        adata.uns[places["uns"]]["approximate_landmarks"] = near.landmarks
+        adata.uns[places["uns"]]["approximate_marginal_error"] = near.marginal_error
     if layer is None:
         # A file cannot hold None.
         del adata.uns[places["uns"]]["params"]["layer"]

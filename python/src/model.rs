@@ -216,6 +216,16 @@ impl PyModel {
         words.set_item("eigenvalues", vector(py, &certificate.eigenvalues))?;
         words.set_item("next_eigenvalue", certificate.next_eigenvalue)?;
         words.set_item("collapsed", certificate.collapsed)?;
+        let approximation = certificate.approximation.map(|near| {
+            let words = PyDict::new(py);
+            words.set_item("landmarks", near.landmarks)?;
+            words.set_item("rows", near.rows)?;
+            words.set_item("marginal_error", near.marginal_error)?;
+            words.set_item("worst_row", near.worst_row)?;
+            words.set_item("relative_gradient", near.relative_gradient)?;
+            PyResult::Ok(words)
+        });
+        words.set_item("approximation", approximation.transpose()?)?;
         Ok(words)
     }
 
@@ -268,7 +278,10 @@ impl PyModel {
     }
 
     fn plan(&self) -> PyPlan {
-        PyPlan { plan: self.model.plan(), marginal_error: self.model.certificate.marginal_error }
+        let certificate = &self.model.certificate;
+        // The plan is that of the exact kernel.
+        let marginal_error = certificate.approximation.map_or(certificate.marginal_error, |near| near.marginal_error);
+        PyPlan { plan: self.model.plan(), marginal_error }
     }
 
     #[pyo3(signature = (path, features=None))]

@@ -21,6 +21,7 @@ pub struct Settings<'py> {
     n_init: usize,
     seed: u64,
     start: Option<PyReadonlyArray2<'py, f64>>,
+    landmarks: Option<usize>,
     pub threads: Option<usize>,
 }
 
@@ -41,6 +42,9 @@ impl Settings<'_> {
         }
         if let Some(start) = &self.start {
             params = params.start(Start::Loadings(matrix(start)));
+        }
+        if let Some(landmarks) = self.landmarks {
+            params = params.landmarks(landmarks);
         }
         Ok(params)
     }

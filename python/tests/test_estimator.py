@@ -231,3 +231,21 @@ def test_verbose_shows_progress(khan, capsys):
     EWCA(5, verbose=1).fit(X)
     shown = capsys.readouterr().err
     assert "EWCA" in shown and "loss" in shown and "iterations" in shown
+
+
+def test_landmarks():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 6)) * [4, 3, 2, 1, 1, 1]
+    exact = EWCA(2, epsilon=8.0).fit(X)
+    assert exact.certificate_.approximation is None
+    model = EWCA(2, epsilon=8.0, landmarks=300).fit(X)
+    near = model.certificate_.approximation
+    assert (near.landmarks, near.rows) == (300, 1024) and near.marginal_error < 1e-3
+    np.testing.assert_allclose(model.components_, exact.components_, atol=1e-3)
+    assert model.plan().marginal_error == near.marginal_error
+    again = pickle.loads(pickle.dumps(model))
+    assert again.certificate_.approximation == near
+    with pytest.warns(UserWarning, match="approximate .* landmarks"):
+        EWCA(2, epsilon=0.1, landmarks=10, tol=1e-2).fit(X)
+    with pytest.raises(ValueError, match="landmarks"):
+        EWCA(2, landmarks=1).fit(X)

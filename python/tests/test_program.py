@@ -32,10 +32,11 @@ def scores_of(file):
         (["--epsilon", 60], {"epsilon": 60}),
         (["--perplexity", 8, "--solver", "mm", "--tolerance", 1e-4], {"perplexity": 8, "solver": "mm", "tol": 1e-4}),
         (["--epsilon", 30, "--solver", "bcd", "--max-iterations", 20], {"epsilon": 30, "solver": "bcd", "max_iter": 20}),
+        (["--epsilon", 100, "--approximate", 40], {"epsilon": 100, "landmarks": 40}),
         (["--epsilon", 100, "--restarts", 3, "--seed", 7], {"epsilon": 100, "n_init": 4, "random_state": 7}),
     ],
 )
-@pytest.mark.filterwarnings("ignore:EWCA did not converge")
+@pytest.mark.filterwarnings("ignore:EWCA did not converge", "ignore:EWCA's kernel is approximate")
 def test_fits_have_the_same_bits(binary, khan, tmp_path, words, settings):
     run(binary, "fit", *KHAN, "-k", 5, *words, "-o", tmp_path)
     X, _ = khan

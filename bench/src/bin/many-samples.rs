@@ -1,4 +1,5 @@
-//! A whole fit of many samples in clusters: `many-samples N D K PERPLEXITY CLUSTERS SKIP(0/1) COARSE(0/1)` prints one JSON object.
+//! A whole fit of many samples in clusters: `many-samples N D K PERPLEXITY CLUSTERS SKIP(0/1) COARSE(0/1) [LANDMARKS]` prints one
+//! JSON object. With landmarks the kernel is approximate.
 //!
 //! Samples lie around centres that differ in 12 directions (standard deviation 4 each), with noise of standard deviation 1 in all D.
 #![forbid(unsafe_code)]
@@ -12,8 +13,10 @@ use rand_distr::StandardNormal;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let [n, d, k, perplexity, clusters, skip, coarse] = words.as_slice() else {
-        return Err("usage: many-samples N D K PERPLEXITY CLUSTERS SKIP(0/1) COARSE(0/1)".into());
+    let ([n, d, k, perplexity, clusters, skip, coarse], landmarks) = match words.split_first_chunk::<7>() {
+        Some((first, [])) => (first, None),
+        Some((first, [landmarks])) => (first, Some(landmarks)),
+        _ => return Err("usage: many-samples N D K PERPLEXITY CLUSTERS SKIP(0/1) COARSE(0/1) [LANDMARKS]".into()),
     };
     let (n, d, clusters): (usize, usize, usize) = (n.parse()?, d.parse()?, clusters.parse()?);
     let mut noise = ChaCha8Rng::seed_from_u64(1).sample_iter::<f64, _>(StandardNormal);
@@ -26,7 +29,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         })
         .collect();
     let data: Vec<f64> = (0..n * d).map(|at| centres[at / d % clusters][at % d] + next()).collect();
-    let params = Ewca::params(k.parse()?).perplexity(perplexity.parse()?);
+    let mut params = Ewca::params(k.parse()?).perplexity(perplexity.parse()?);
+    if let Some(landmarks) = landmarks {
+        params = params.landmarks(landmarks.parse()?);
+    }
     let clock = Instant::now();
     let model = params.skip_far_pairs(skip == "1").coarse_to_fine(coarse == "1").fit(&Samples::new(&data, n, d)?)?;
     let seconds = clock.elapsed().as_secs_f64();
@@ -40,7 +46,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "iterations": model.iterations, "kernel_passes": model.kernel_passes, "kernel_share": model.kernel_share,
         "marginal_error": certificate.marginal_error, "duality_gap": certificate.duality_gap,
         "relative_gradient": certificate.relative_gradient, "eigen_deficit": certificate.eigen_deficit,
-        "skipped_mass": certificate.skipped_mass,
+        "skipped_mass": certificate.skipped_mass, "approximation": certificate.approximation,
         "reduction": model.timings.reduction.as_secs_f64(),
         "iterating": model.timings.iterations.as_secs_f64(),
         "finish": model.timings.finish.as_secs_f64(),

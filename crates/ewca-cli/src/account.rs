@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use ewca::{Model, Termination};
+use ewca::{Approximation, Model, Termination};
 use ewca_io::Values;
 
 use crate::args::Wanted;
@@ -74,6 +74,12 @@ impl FitAccount<'_> {
                 accuracy(wanted.tolerance),
                 if model.solver.name() == "lbfgs" { "" } else { ", or use --solver lbfgs" }
             )),
+            Termination::Stalled if certificate.approximation.is_some() => warnings.push(format!(
+                "not converged: no step lowers the loss of the approximate kernel any more (relative gradient {}, wanted {}); \
+                 use more landmarks (--approximate), or loosen --tolerance",
+                accuracy(certificate.relative_gradient),
+                accuracy(wanted.tolerance)
+            )),
             Termination::Stalled => warnings.push(format!(
                 "not converged: --tolerance {} is finer than rounding allows; the result is good to a relative gradient of \
                  {}, so ask for a --tolerance above that",
@@ -86,6 +92,16 @@ impl FitAccount<'_> {
                 accuracy(certificate.relative_gradient),
                 accuracy(wanted.tolerance)
             )),
+        }
+        if let Some(approximation) = certificate.approximation.filter(Approximation::is_poor) {
+            warnings.push(format!(
+                "the kernel is approximate, and by exact rows of {} the plan is off by {}: use more landmarks than --approximate {}, \
+                 a larger --perplexity (it is {}), or leave --approximate out for the exact kernel",
+                count(approximation.rows, "sample"),
+                percent(approximation.marginal_error),
+                approximation.landmarks,
+                number(model.perplexity.mean)
+            ));
         }
         if certificate.collapsed {
             warnings.push(format!(
@@ -131,18 +147,22 @@ impl FitAccount<'_> {
 
     fn verdict(&self) -> String {
         let certificate = &self.model.certificate;
+        let near = certificate.approximation;
+        let kernel = near.map_or(String::new(), |near| format!(" for {}", approximate_kernel(&near)));
         let subspace = if self.model.converged() {
             format!(
-                "Converged: no turn of the subspace improves it (relative gradient {}, wanted {}); the",
+                "Converged{kernel}: no turn of the subspace improves it (relative gradient {}, wanted {}); {}",
                 accuracy(certificate.relative_gradient),
-                accuracy(self.wanted.tolerance)
+                accuracy(self.wanted.tolerance),
+                near.map_or("the", |_| "by exact rows the")
             )
         } else {
-            "Not converged. The".into()
+            format!("Not converged{kernel}. {}", near.map_or("The", |_| "By exact rows the"))
         };
         let collapsed = if certificate.collapsed { "collapsed" } else { "not collapsed" };
-        let verdict = format!("{subspace} plan is accurate to {}; {collapsed}.", accuracy(certificate.marginal_error));
-        emphasised(&wrapped(&verdict, 2), "Converged:", "1;32")
+        let error = near.map_or(certificate.marginal_error, |near| near.marginal_error);
+        let verdict = format!("{subspace} plan is accurate to {}; {collapsed}.", accuracy(error));
+        emphasised(&wrapped(&verdict, 2), if near.is_some() { "Converged" } else { "Converged:" }, "1;32")
     }
 
     fn parameters(&self) -> String {
@@ -161,6 +181,13 @@ impl FitAccount<'_> {
             &format!("{} on average, from {} to {}", number(spread.mean), number(spread.min), number(spread.max)),
         );
         line(&mut text, "", &format!("(a sample spreads over about {:.0} of the {})", spread.mean, model.n_samples()));
+        if let Some(near) = &model.certificate.approximation {
+            let rows = count(near.rows, "exact row");
+            line(&mut text, "kernel", &format!("approximate, by {}; {rows} tell:", count(near.landmarks, "landmark")));
+            let (mean, worst) = (accuracy(near.marginal_error), accuracy(near.worst_row));
+            line(&mut text, "", &format!("rows of the plan off by {mean} on average, {worst} at most;"));
+            line(&mut text, "", &format!("relative gradient {}", accuracy(near.relative_gradient)));
+        }
         line(&mut text, "distance to PCA", &format!("{} (0: the same subspace)", number(model.distance_to_pca)));
         text
     }
@@ -226,6 +253,11 @@ impl FitAccount<'_> {
 /// One word on the end of a fit.
 pub fn how_it_ended(model: &Model) -> &'static str {
     if model.converged() { "converged" } else { "not converged" }
+}
+
+/// What stands for the exact kernel.
+pub fn approximate_kernel(near: &Approximation) -> String {
+    format!("an approximate kernel ({})", count(near.landmarks, "landmark"))
 }
 
 /// The table of explained variance, with a total.

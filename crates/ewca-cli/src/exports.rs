@@ -153,7 +153,13 @@ fn as_sparse(partners: &[Partner], samples: usize) -> SparseValues {
 
 fn parameters(model: &Model) -> Vec<(String, Parameter)> {
     let numbers = |values: &[f64]| Parameter::Numbers(values.to_vec());
-    [
+    let approximate = model.certificate.approximation.map(|near| {
+        [
+            ("approximate_landmarks", Parameter::Integer(near.landmarks as i64)),
+            ("approximate_marginal_error", Parameter::Number(near.marginal_error)),
+        ]
+    });
+    let always = [
         ("version", Parameter::Text(env!("CARGO_PKG_VERSION").into())),
         ("solver", Parameter::Text(model.solver.name().into())),
         ("termination", Parameter::Text(model.termination.name().into())),
@@ -164,7 +170,7 @@ fn parameters(model: &Model) -> Vec<(String, Parameter)> {
         ("loss", Parameter::Number(model.loss)),
         ("variance", numbers(&model.explained_variance)),
         ("variance_ratio", numbers(&model.explained_variance_ratio)),
-    ]
-    .map(|(name, value)| (name.to_string(), value))
-    .to_vec()
+    ];
+    let all = always.into_iter().chain(approximate.into_iter().flatten());
+    all.map(|(name, value)| (name.to_string(), value)).collect()
 }

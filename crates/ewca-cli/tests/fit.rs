@@ -206,6 +206,38 @@ fn a_fit_that_does_not_converge_is_written_and_exits_with_3() {
 }
 
 #[test]
+fn an_approximate_fit_says_so_everywhere() {
+    let shop = Workshop::new();
+    shop.write("data.csv", numbers(900, 7));
+    let arguments = ["fit", "data.csv", "--perplexity", "150", "--report", "page.html"];
+    let run = shop.run(&[&arguments[..], &["--approximate", "200"]].concat()).succeeded();
+    for part in
+        ["Converged for an approximate kernel (200 landmarks):", "by exact rows", "approximate, by 200 landmarks"]
+    {
+        assert!(run.out.replace("\n  ", " ").contains(part), "no '{part}' in:\n{}", run.out);
+    }
+    assert!(run.out.lines().all(|line| line.chars().count() <= 80), "{}", run.out);
+    assert!(!run.out.contains("Warning"), "{}", run.out);
+    let near = &shop.summary("ewca-out")["certificate"]["approximation"];
+    assert_eq!((&near["landmarks"], &near["rows"]), (&200.into(), &900.into()));
+    assert!(near["marginal_error"].as_f64().unwrap() < 1e-3, "{near}");
+    let inspected = shop.run(&["inspect", "ewca-out"]).succeeded();
+    assert!(inspected.out.contains("approximate (200 landmarks)"), "{}", inspected.out);
+    assert!(shop.read("page.html").contains("approximate kernel (200 landmarks)"));
+
+    // Too few: the estimate warns.
+    let run = shop.run(&["fit", "data.csv", "--perplexity", "5", "--approximate", "10", "--tolerance", "1e-2"]);
+    assert!(run.out.contains("Warning: the kernel is approximate") && run.out.contains("--perplexity"), "{}", run.out);
+
+    // Without landmarks, or with no fewer than samples, nothing is approximate.
+    for exact in [&[][..], &["--approximate", "900"]] {
+        let run = shop.run(&[&["fit", "data.csv", "--perplexity", "150"], exact].concat()).succeeded();
+        assert!(!run.out.contains("approximate") && !shop.read("ewca-out/summary.json").contains("approximation"));
+    }
+    assert_eq!(shop.run(&["fit", "data.csv", "--approximate", "1"]).code, Some(2));
+}
+
+#[test]
 fn a_collapsed_fit_says_so_first() {
     let shop = Workshop::new();
     shop.write("data.csv", numbers(60, 7));

@@ -190,7 +190,9 @@ impl Report {
                 preprocessing: subject.preprocessing.to_vec(),
             },
             verdict: words::verdict(model),
-            sound: model.converged() && !model.certificate.collapsed,
+            sound: model.converged()
+                && !model.certificate.collapsed
+                && !model.certificate.approximation.is_some_and(|near| near.is_poor()),
             warnings: words::warnings(model),
             notes,
             facts: words::facts(model),

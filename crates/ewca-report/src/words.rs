@@ -1,6 +1,6 @@
 //! What a fit is worth, in words for someone who sees the method for the first time.
 
-use ewca::{Model, Termination};
+use ewca::{Approximation, Model, Termination};
 
 use crate::report::Fact;
 
@@ -31,6 +31,13 @@ pub fn verdict(model: &Model) -> String {
         Termination::Stalled => "Not converged (no step lowers the loss any more)",
     };
     let collapsed = if certificate.collapsed { "collapsed" } else { "not collapsed" };
+    if let Some(near) = &certificate.approximation {
+        let error = accuracy(near.marginal_error);
+        let landmarks = near.landmarks;
+        return format!(
+            "{ended}, for an approximate kernel ({landmarks} landmarks); by exact rows the plan is accurate to {error}; {collapsed}."
+        );
+    }
     format!("{ended}; plan accurate to {}; {collapsed}.", accuracy(certificate.marginal_error))
 }
 
@@ -50,6 +57,16 @@ pub fn warnings(model: &Model) -> Vec<String> {
             model.iterations
         ));
     }
+    if let Some(near) = certificate.approximation.filter(Approximation::is_poor) {
+        warnings.push(format!(
+            "The kernel is approximate, and by exact rows of {} samples the plan is off by {:.1} %. Ask for more than {} landmarks, \
+             for a larger perplexity (it is {}), or for the exact kernel.",
+            near.rows,
+            100.0 * near.marginal_error,
+            near.landmarks,
+            number(model.perplexity.mean)
+        ));
+    }
     if certificate.collapsed {
         warnings.push(format!(
             "The fit has collapsed: epsilon is too large, and the components shrink the data instead of showing them. Ask for \
@@ -67,7 +84,7 @@ pub fn facts(model: &Model) -> Vec<Fact> {
     let spread = &model.perplexity;
     let fact =
         |name: &str, value: String, meaning: &str| Fact { name: name.into(), value, meaning: meaning.to_string() };
-    vec![
+    let mut facts = vec![
         fact(
             "Components",
             format!("{} of {} possible", model.n_components(), model.rank),
@@ -105,5 +122,13 @@ pub fn facts(model: &Model) -> Vec<Fact> {
             format!("{}, {} iterations, {} kernel passes", model.solver.name(), model.iterations, model.kernel_passes),
             "what the fit took",
         ),
-    ]
+    ];
+    if let Some(near) = &certificate.approximation {
+        facts.push(fact(
+            "Approximate kernel",
+            format!("{} landmarks, plan off by {}", near.landmarks, accuracy(near.marginal_error)),
+            "by the exact rows of a sample, as is the perplexity; what else is said of the plan holds for the approximate kernel",
+        ));
+    }
+    facts
 }

@@ -79,6 +79,10 @@
 //!
 //! Cost is counted in *kernel passes*, applications of the n x n kernel to a few columns; [`Model::kernel_passes`] tells them.
 //!
+//! **Landmarks.** For a million samples and more, [`Params::landmarks`] approximates the kernel by m landmarks, and a pass costs
+//! 2 n m entries of it instead of n^2 / 2. Off by default; such a fit is marked as approximate, and its certificate has an
+//! [`Approximation`] that tells how far it is from the exact kernel.
+//!
 //! # What makes it safe
 //!
 //! Every model carries a [`Certificate`] and a [`Termination`]:
@@ -135,8 +139,8 @@ mod transport;
 
 pub use error::{Error, Result};
 pub use fit::{
-    Certificate, CheckedParams, Control, DEFAULT_PERPLEXITY, Ewca, FitState, Iteration, Model, Observer, Params,
-    Perplexity, Progress, Start, Termination, Timings,
+    Approximation, Certificate, CheckedParams, Control, DEFAULT_PERPLEXITY, Ewca, FitState, Iteration, Model, Observer,
+    Params, Perplexity, Progress, Start, Termination, Timings,
 };
 pub use kernel::{Kernel, Peak, Work};
 pub use matrix::Matrix;

@@ -319,6 +319,36 @@ pub(crate) fn qr_factor(matrix: &Matrix) -> Matrix {
     Matrix::from_fn(matrix.rows(), matrix.columns(), |i, j| q[(i, j)])
 }
 
+/// The lower Cholesky factor L of a positive definite matrix (only its lower triangle is read) in its place, zeros above it. Numbers
+/// that are not finite stay so.
+pub(crate) fn cholesky(matrix: &mut Matrix) {
+    use faer::dyn_stack::{MemBuffer, MemStack};
+    use faer::linalg::cholesky::llt::factor::{cholesky_in_place, cholesky_in_place_scratch};
+    let order = matrix.rows();
+    let scratch = cholesky_in_place_scratch::<f64>(order, Par::Seq, Default::default());
+    let mut buffer = MemBuffer::new(scratch);
+    let stack = MemStack::new(&mut buffer);
+    if cholesky_in_place(matrix.view_mut(), Default::default(), Par::Seq, stack, Default::default()).is_err() {
+        matrix.data.fill(f64::NAN);
+    }
+    for j in 1..order {
+        matrix.column_mut(j)[..j].fill(0.0);
+    }
+}
+
+/// The solution of L L' x = right.
+pub(crate) fn solve_cholesky(factor: &Matrix, mut right: Matrix) -> Matrix {
+    use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
+    solve_lower_triangular_in_place(factor.view(), right.view_mut(), Par::Seq);
+    solve_upper_triangular_in_place(factor.view().transpose(), right.view_mut(), Par::Seq);
+    right
+}
+
+/// L L' right.
+pub(crate) fn times_cholesky(factor: &Matrix, right: &Matrix) -> Matrix {
+    factor.times(&factor.transposed_times(right))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

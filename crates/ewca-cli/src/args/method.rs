@@ -73,6 +73,46 @@ pub struct MethodArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Many samples")]
+pub struct ManyArgs {
+    /// Read the table part by part instead of holding it: .npy, Parquet or .h5ad. Done without asking for a table that does not fit
+    /// --max-memory, or the memory of the machine
+    #[arg(long)]
+    pub in_parts: bool,
+
+    /// Share the fit with the other processes of an MPI job: mpirun -n 4 ewca fit table.npy --distributed
+    #[arg(long)]
+    pub distributed: bool,
+
+    /// Compute all pairs of samples, also those that are too far apart to matter
+    #[arg(long)]
+    all_pairs: bool,
+
+    /// Do not begin with fits of fewer samples
+    #[arg(long)]
+    no_coarse_start: bool,
+
+    /// Solve plans that need not be accurate yet in single precision
+    #[arg(long)]
+    single_precision: bool,
+
+    /// Approximate the kernel by this many landmarks, some of the samples: for a million samples and more, with perplexities well
+    /// above samples / LANDMARKS. The result is approximate, and says so; its error is estimated by exact rows
+    #[arg(long, value_name = "LANDMARKS", value_parser = values::at_least_two)]
+    approximate: Option<usize>,
+}
+
+impl ManyArgs {
+    pub fn applied_to(&self, params: Params) -> Params {
+        let params = params
+            .skip_far_pairs(!self.all_pairs)
+            .coarse_to_fine(!self.no_coarse_start)
+            .single_precision(self.single_precision);
+        self.approximate.into_iter().fold(params, Params::landmarks)
+    }
+}
+
+#[derive(Debug, Args)]
 #[command(next_help_heading = "The run")]
 pub struct LimitArgs {
     /// The number of threads; it does not change the results [default: all]

@@ -12,7 +12,6 @@ use std::time::Duration;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use ewca::Params;
 use ewca_lab::Protocol;
 use ewca_lab::experiments::Experiment;
 
@@ -20,7 +19,7 @@ pub use job::{
     CheckpointJob, DemoJob, EvidenceJob, FitJob, Job, Limits, NeighboursJob, PathJob, ReportJob, ReportWish,
     ReproduceJob, Request, SelectJob, Steps, TableJob, TransformJob, Wanted,
 };
-use method::{LimitArgs, MethodArgs, SpreadArgs};
+use method::{LimitArgs, ManyArgs, MethodArgs, SpreadArgs};
 use table::{PreprocessingArgs, TableArgs};
 use values::{Counts, Numbers};
 
@@ -194,40 +193,6 @@ struct FitArgs {
 
     #[command(flatten)]
     checkpoint: CheckpointArgs,
-}
-
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Many samples")]
-struct ManyArgs {
-    /// Read the table part by part instead of holding it: .npy, Parquet or .h5ad. Done without asking for a table that does not fit
-    /// --max-memory, or the memory of the machine
-    #[arg(long)]
-    in_parts: bool,
-
-    /// Share the fit with the other processes of an MPI job: mpirun -n 4 ewca fit table.npy --distributed
-    #[arg(long)]
-    distributed: bool,
-
-    /// Compute all pairs of samples, also those that are too far apart to matter
-    #[arg(long)]
-    all_pairs: bool,
-
-    /// Do not begin with fits of fewer samples
-    #[arg(long)]
-    no_coarse_start: bool,
-
-    /// Solve plans that need not be accurate yet in single precision
-    #[arg(long)]
-    single_precision: bool,
-}
-
-impl ManyArgs {
-    fn applied_to(&self, params: Params) -> Params {
-        params
-            .skip_far_pairs(!self.all_pairs)
-            .coarse_to_fine(!self.no_coarse_start)
-            .single_precision(self.single_precision)
-    }
 }
 
 #[derive(Debug, Args)]

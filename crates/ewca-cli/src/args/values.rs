@@ -34,6 +34,13 @@ pub fn at_least_one(text: &str) -> Result<usize, String> {
     }
 }
 
+pub fn at_least_two(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(count) if count >= 2 => Ok(count),
+        _ => Err("expected a whole number, at least 2".into()),
+    }
+}
+
 pub fn thread_count(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(count) if (1..=1024).contains(&count) => Ok(count),

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::matrix::Matrix;
-use crate::solvers::{Objective, Point};
+use crate::solvers::{Objective, Point, gradient_columns};
 
 /// Numbers by which anyone can judge a fit without trusting the solver.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -32,6 +32,37 @@ pub struct Certificate {
     pub omitted_variance: f64,
     /// Whether an eigenvalue is not positive: epsilon is too large, and the subspace shrinks the data instead of showing them.
     pub collapsed: bool,
+    /// Where the kernel was approximated by landmarks: how far that is from the exact kernel. Everything above is about the approximate
+    /// kernel then. None for a fit with the exact kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approximation: Option<Approximation>,
+}
+
+/// How far a fit with landmarks is from one with the exact kernel, by the exact rows of a sample of the data.
+///
+/// See [`Params::landmarks`](crate::Params::landmarks). The rows are a sample, chosen without a look at the fit: the numbers are
+/// estimates, not bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Approximation {
+    /// The number of landmarks.
+    pub landmarks: usize,
+    /// The number of samples whose rows were computed exactly.
+    pub rows: usize,
+    /// sum_i |(pi 1)_i - a_i| for the plan of the exact kernel with the potentials of the fit, which is the plan that
+    /// [`Model::plan`](crate::Model::plan) gives: the relative errors of the rows, averaged by weight.
+    pub marginal_error: f64,
+    /// The largest relative error among the rows.
+    pub worst_row: f64,
+    /// |G| / (2 lambda_max(Sigma)) with the exact kernel, at the subspace and the potentials of the fit.
+    pub relative_gradient: f64,
+}
+
+impl Approximation {
+    /// Whether the plan is off by more than 1 %: then more landmarks are needed, wider neighbourhoods, or the exact kernel.
+    pub fn is_poor(&self) -> bool {
+        self.marginal_error > 0.01
+    }
 }
 
 /// Why a fit ended.
@@ -69,6 +100,42 @@ impl std::fmt::Display for Termination {
             Self::Stalled => "stalled before the tolerance was met",
         })
     }
+}
+
+/// What the exact rows of the witnesses say, where the kernel is approximated.
+///
+/// The gradient by the exact kernel is that of the approximate plan, whose rows are all known, corrected by the difference in the
+/// rows of the witnesses: so small a difference that a sample of it will do.
+pub(crate) fn approximation(objective: &mut Objective, point: &Point) -> Option<Approximation> {
+    let span = objective.span.clone();
+    let (a, k) = (&span.weights, point.scores.columns());
+    objective.kernel.set_points(&point.scores, objective.epsilon);
+    let landmarks = objective.kernel.landmarks()?;
+    let witnesses = objective.kernel.witnesses()?.to_vec();
+    let u: Vec<f64> = a.iter().zip(&point.potential).map(|(a, f)| a * f.exp()).collect();
+    let right = Matrix::from_fn(a.len(), k + 1, |i, c| if c == 0 { u[i] } else { u[i] * point.scores.get(i, c - 1) });
+    let sums = objective.kernel.exact(&right, &u);
+    let approximate = objective.kernel.apply(&right, &u);
+    let total: f64 = witnesses.iter().map(|&i| a[i]).sum();
+    let (mut marginal_error, mut worst_row) = (0.0, 0.0f64);
+    let mut masses = Vec::with_capacity(a.len());
+    let mut carried = Matrix::from_fn(a.len(), k, |i, c| u[i] * approximate.get(i, c + 1));
+    masses.extend(approximate.column(0).iter().zip(&u).map(|(sum, u)| u * sum));
+    for (w, &i) in witnesses.iter().enumerate() {
+        let error = (u[i] * sums.get(w, 0) / a[i] - 1.0).abs();
+        marginal_error += a[i] / total * error;
+        worst_row = worst_row.max(error);
+        // Each stands for as many samples as there are for one witness.
+        let part = u[i] / total;
+        masses[i] += part * (sums.get(w, 0) - approximate.get(i, 0));
+        for c in 0..k {
+            let value = carried.get(i, c) + part * (sums.get(w, c + 1) - approximate.get(i, c + 1));
+            carried.set(i, c, value);
+        }
+    }
+    let image = span.pull(&gradient_columns(carried, &masses, a, &point.scores));
+    let relative_gradient = point.tangent(&image).norm() / span.variances[0];
+    Some(Approximation { landmarks, rows: witnesses.len(), marginal_error, worst_row, relative_gradient })
 }
 
 /// The gap between the dual value at `point` and the cost of a feasible plan near its plan: one pass.

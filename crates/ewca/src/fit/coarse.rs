@@ -69,12 +69,15 @@ fn level(
     let weights: Vec<f64> = few.iter().map(|&i| span.weights[i]).collect();
     let samples = Samples::new(&rows, few.len(), rank)?.with_weights(&weights)?;
     let smoothing = Smoothing::Epsilon(epsilon(&start));
+    let all_landmarks = params.landmarks.filter(|m| *m < span.weights.len());
     let params = Params {
         smoothing,
         start: Start::Loadings(start.frame),
         tolerance: params.tolerance.max(TOLERANCE),
         max_iterations: 50,
         restarts: 0,
+        // Landmarks pay from four times as many samples on.
+        landmarks: params.landmarks.filter(|m| few.len() / 4 > *m),
         ..params.clone()
     };
     let (own, memory) = reduced(&samples, &params)?;
@@ -85,7 +88,8 @@ fn level(
     let (frame, _) = own.loadings(&samples, &frame)?;
     let (own_axes, _) = own.loadings(&samples, &pca_frame(own.rank(), params.components))?;
     let frame = carried_over(&own_axes, &pca_frame(rank, params.components), &frame)?;
-    Ok(Warm { potential: Some(extended(span, member, few, &frame, &potential, &model)), frame })
+    let potential = extended(span, member, few, (&frame, &potential), &model, all_landmarks);
+    Ok(Warm { potential: Some(potential), frame })
 }
 
 /// `frame` turned as `from` must be turned to become `to`. The principal axes of a few samples differ from those of all by chance, and
@@ -105,13 +109,25 @@ fn carried_over(from: &Matrix, to: &Matrix, frame: &Matrix) -> Result<Matrix> {
 }
 
 /// The potential of all samples by that of a few.
-fn extended(span: &Span, member: &Member, few: &[usize], frame: &Matrix, potential: &[f64], model: &Model) -> Vec<f64> {
+fn extended(
+    span: &Span,
+    member: &Member,
+    few: &[usize],
+    (frame, potential): (&Matrix, &[f64]),
+    model: &Model,
+    landmarks: Option<usize>,
+) -> Vec<f64> {
     let mut u = vec![0.0; span.weights.len()];
     for (&i, (a, f)) in few.iter().zip(model.weights.iter().zip(potential)) {
         u[i] = a * f.exp();
     }
     let sums = {
-        let mut kernel = Kernel::of(&span.scores(frame), model.epsilon);
+        let scores = span.scores(frame);
+        let mut kernel = Kernel::new(&scores, false);
+        if let Some(landmarks) = landmarks {
+            kernel.approximate(&scores, landmarks);
+        }
+        kernel.set_points(&scores, model.epsilon);
         kernel.share(member.clone());
         kernel.apply(&Matrix::from_fn(u.len(), 1, |i, _| u[i]), &span.weights)
     };

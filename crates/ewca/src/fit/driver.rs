@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::certificate::duality_gap;
+use super::certificate::{approximation, duality_gap};
 use super::coarse::{MANY, Warm, coarse_start};
 use super::memory::{self, MemoryPlan, Shape};
 use super::model::{Perplexity, Timings};
@@ -118,7 +118,7 @@ pub(crate) fn fit<T: Scalar>(
 
 /// The data in their span, once it is clear that the fit is possible.
 pub(crate) fn reduced<T: Scalar>(samples: &Samples<'_, T>, params: &Params) -> Result<(Span, MemoryPlan)> {
-    let memory = memory::plan(&Shape::of(samples, params.components), params.memory_budget)?;
+    let memory = memory::plan(&Shape::of(samples, params.components, params.landmarks), params.memory_budget)?;
     let span = Span::new(samples, Reduction { axes: memory.axes })?;
     let k = params.components;
     if k > span.rank() {
@@ -255,8 +255,12 @@ impl<'a> Run<'a> {
 
     fn objective(&self, epsilon: f64) -> Objective {
         // Samples stand together by their principal components: where they are in the subspace is not much different.
-        let mut kernel = Kernel::new(&self.span.leading_axes(self.params.components), self.store_kernel);
+        let like = self.span.leading_axes(self.params.components);
+        let mut kernel = Kernel::new(&like, self.store_kernel);
         kernel.skip(self.params.skip_far_pairs);
+        if let Some(landmarks) = self.params.landmarks.filter(|m| *m < like.rows()) {
+            kernel.approximate(&like, landmarks);
+        }
         kernel.share(self.member.clone());
         let single = self.params.single_precision;
         Objective { span: self.span.clone(), epsilon, kernel, single, max_plan_passes: MAX_PLAN_PASSES }
@@ -483,14 +487,16 @@ impl<'a> Run<'a> {
         if state.solver.point.relative_gradient <= goal {
             if state.stage == Stage::Final {
                 let found = objective.leading(&state.solver.point)?;
+                let known = (found.values.clone(), found.shortfall);
                 if found.shortfall > SADDLE * objective.span.variances[0] {
                     if state.iteration >= self.params.max_iterations {
                         return Ok(Some(Termination::MaxIterations));
                     }
-                    self.leave(objective, state, found);
-                    return Ok(None);
+                    if self.left(objective, state, found) {
+                        return Ok(None);
+                    }
                 }
-                *leading = Some((found.values, found.shortfall));
+                *leading = Some(known);
             }
             if self.epsilon_moved(objective, state) {
                 return Ok(None);
@@ -512,7 +518,7 @@ impl<'a> Run<'a> {
         } else if outcome == Outcome::Stuck {
             let before = state.solver.point.loss;
             let found = objective.leading(&state.solver.point)?;
-            self.leave(objective, state, found);
+            self.left(objective, state, found);
             let won = before - state.solver.point.loss;
             if won.is_nan() || won <= 1e-13 * before.abs() {
                 return Ok(Some(Termination::Stalled));
@@ -544,11 +550,22 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Leaves a saddle, or a place where no step helps, by a step of Algorithm 1.
-    fn leave(&self, objective: &mut Objective, state: &mut FitState, leading: Leading) {
+    /// Leaves a saddle, or a place where no step helps, by a step of Algorithm 1, and says whether it did.
+    ///
+    /// With an approximate kernel the eigenvectors of M are not quite where its loss is least: there the step is taken only if it
+    /// lowers the loss.
+    fn left(&self, objective: &mut Objective, state: &mut FitState, leading: Leading) -> bool {
         let potential = state.solver.point.potential.clone();
-        state.solver.point = objective.evaluate(leading.frame, potential, &mut state.solver.balancer, self.plan_goal());
+        let point = objective.evaluate(leading.frame, potential, &mut state.solver.balancer, self.plan_goal());
+        let won = state.solver.point.loss - point.loss;
+        let lower = won > SADDLE * objective.span.variances[0];
+        if objective.kernel.landmarks().is_some() && !lower {
+            state.solver.balancer = Balancer::default();
+            return false;
+        }
+        state.solver.point = point;
         state.solver.curvature = lbfgs::Curvature::default();
+        true
     }
 
     /// The model of the best attempt: loadings, scores in the canonical frame, and the certificate of just these. With it, what the
@@ -610,6 +627,7 @@ impl<'a> Run<'a> {
             collapsed: eigenvalues.iter().any(|&x| x <= 0.0),
             eigenvalues: eigenvalues.into_iter().map(|x| x * square).collect(),
             next_eigenvalue: next_eigenvalue.map(|x| x * square),
+            approximation: approximation(objective, &point),
         };
         let perplexity = perplexity(objective, &point);
         let distance_to_pca = grassmann_distance(&point.frame, &pca_frame(span.rank(), k))?;
@@ -657,6 +675,11 @@ fn perplexity(objective: &mut Objective, point: &Point) -> Perplexity {
     let u: Vec<f64> = objective.span.weights.iter().zip(&point.potential).map(|(a, f)| a * f.exp()).collect();
     let Span { weights, repeated, .. } = &*objective.span;
     let rows = row_perplexities(&objective.kernel, &u, weights, *repeated);
+    if let Some(witnesses) = objective.kernel.witnesses() {
+        let part = |w: usize| repeated.map_or(1.0, |_| weights[witnesses[w]]);
+        let total: f64 = (0..rows.len()).map(part).sum();
+        return Perplexity::of(&rows, |w| part(w) / total);
+    }
     match repeated {
         Some(_) => Perplexity::of(&rows, |i| weights[i]),
         None => Perplexity::of(&rows, |_| 1.0 / weights.len() as f64),

@@ -24,19 +24,26 @@ pub(crate) struct Shape {
     pub own: usize,
     pub features: usize,
     pub components: usize,
+    /// By which the kernel is approximated.
+    pub landmarks: Option<usize>,
     /// Whether samples are not all in the memory of this process.
     pub elsewhere: bool,
     pub streamed: bool,
 }
 
 impl Shape {
-    pub fn of<T: Scalar>(samples: &Samples<'_, T>, components: usize) -> Self {
+    pub fn of<T: Scalar>(samples: &Samples<'_, T>, components: usize, landmarks: Option<usize>) -> Self {
         let streamed = samples.is_streamed();
         let elsewhere = streamed || !samples.member().is_alone();
         let (own, features) = (samples.rows(), samples.columns());
         let active = samples.active().len();
         let components = components.min(active).min(features);
-        Self { samples: active, own: own.min(active), features, components, elsewhere, streamed }
+        Self { samples: active, own: own.min(active), features, components, landmarks, elsewhere, streamed }
+    }
+
+    /// The number of landmarks, where there are fewer than samples.
+    fn few_landmarks(&self) -> Option<usize> {
+        self.landmarks.filter(|&landmarks| landmarks < self.samples)
     }
 
     /// The order of the Gram matrix.
@@ -64,7 +71,7 @@ pub(crate) fn plan(shape: &Shape, budget: Option<usize>) -> Result<MemoryPlan> {
     while shape.streamed && need(axes, false) > limit && axes > 2 * k {
         axes = (axes * 3 / 4).max(2 * k);
     }
-    let store_kernel = n <= STORED_SAMPLES && need(axes, true) <= limit;
+    let store_kernel = n <= STORED_SAMPLES && shape.few_landmarks().is_none() && need(axes, true) <= limit;
     let bytes = need(axes, store_kernel);
     if bytes > limit {
         let cause = if shape.features > n { "samples or features" } else { "features" };
@@ -98,7 +105,8 @@ fn most_at_once(shape: &Shape, axes: usize, store_kernel: bool) -> usize {
     // The coordinates, and four times as many while the plan carries them; when M is taken apart they are gone.
     let carried = if n < MANY { times(coordinates, 4) } else { times(times(n, axes.min(48)), 4) };
     let basis = if whole { square } else { times(d, axes) };
-    let finish = [basis, coordinates, carried.max(eigen), Kernel::bytes(n, k, store_kernel) / 8];
+    let landmarks = shape.few_landmarks().map_or(0, |m| Kernel::landmark_bytes(m, k.max(axes.min(48))) / 8);
+    let finish = [basis, coordinates, carried.max(eigen), Kernel::bytes(n, k, store_kernel) / 8, landmarks];
     // Rows of distances by which the first epsilon is guessed.
     let guess = if n < MANY { times(n, 16) } else { times(n, 16).max(1 << 22) };
     let always = [

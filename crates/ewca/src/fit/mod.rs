@@ -9,7 +9,7 @@ mod observer;
 mod params;
 mod search;
 
-pub use certificate::{Certificate, Termination};
+pub use certificate::{Approximation, Certificate, Termination};
 pub use driver::FitState;
 pub use model::{Model, Perplexity, Timings};
 pub use observer::{Control, Iteration, Observer, Progress};

@@ -71,7 +71,7 @@ fn all_of_it() -> f64 {
     1.0
 }
 
-/// The perplexity of the plan's rows.
+/// The perplexity of the plan's rows; for a fit with landmarks, of the exact rows of a sample of about a thousand.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Perplexity {
     /// Mean over the samples that carry weight; a whole-number weight counts as so many samples.
@@ -104,7 +104,8 @@ pub struct Timings {
 }
 
 impl Model {
-    /// Whether the tolerance was met at a minimum.
+    /// Whether the tolerance was met at a minimum; of the approximate problem, where
+    /// [`Certificate::approximation`] says that there is one.
     pub fn converged(&self) -> bool {
         self.termination == Termination::Converged
     }
@@ -165,7 +166,8 @@ impl Model {
         Ok(samples)
     }
 
-    /// The transport plan of the fit.
+    /// The transport plan of the fit: that of the exact kernel with the fit's potentials. After a fit with landmarks its marginals are
+    /// off by what [`Certificate::approximation`] says.
     pub fn plan(&self) -> Plan {
         let scaled = self.potential.iter().map(|g| g / self.epsilon).collect();
         Plan::new(self.scores.clone(), self.weights.clone(), scaled, self.epsilon, self.repeated)

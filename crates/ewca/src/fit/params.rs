@@ -37,6 +37,7 @@ impl Ewca {
             skip_far_pairs: true,
             single_precision: false,
             coarse_to_fine: true,
+            landmarks: None,
         }
     }
 }
@@ -85,6 +86,8 @@ pub struct Params {
     pub(crate) single_precision: bool,
     #[serde(default = "yes")]
     pub(crate) coarse_to_fine: bool,
+    #[serde(default)]
+    pub(crate) landmarks: Option<usize>,
 }
 
 impl Params {
@@ -171,6 +174,20 @@ impl Params {
         self
     }
 
+    /// Approximates the kernel by this many landmarks, samples that are spread over the cloud, for data sets whose n^2 pairs are too
+    /// many to go through: a pass costs 2 n m entries of the kernel instead of n^2 / 2. Off by default, and off where there are no
+    /// more samples than landmarks.
+    ///
+    /// The result is **approximate**: all that is said of the fit holds for the approximate kernel, and
+    /// [`Certificate::approximation`](crate::Certificate::approximation) tells how far that is from the exact one, by exact rows of a
+    /// sample of the data. It is good where neighbourhoods are wide, each with several landmarks in it: at a perplexity well above
+    /// n / m. Perplexities are those of the exact rows of about a thousand samples. Pairs are not left out, and single precision is
+    /// not used. For the default solver only.
+    pub fn landmarks(mut self, landmarks: usize) -> Self {
+        self.landmarks = Some(landmarks);
+        self
+    }
+
     /// Checks what can be checked without data.
     pub fn check(self) -> Result<CheckedParams> {
         let wrong =
@@ -201,6 +218,15 @@ impl Params {
         {
             return wrong("inner_steps", "0".into(), "at least one inner step is needed");
         }
+        if let Some(landmarks) = self.landmarks
+            && landmarks < 2
+        {
+            return wrong("landmarks", landmarks.to_string(), "at least two landmarks are needed");
+        }
+        if self.landmarks.is_some() && self.solver.resolved() != Solver::Lbfgs {
+            let expected = "an approximate kernel (landmarks) needs the solver lbfgs, which is the default";
+            return wrong("solver", self.solver.name().into(), expected);
+        }
         if let Start::Loadings(loadings) = &self.start
             && (loadings.columns() != self.components || !loadings.is_finite())
         {
@@ -225,21 +251,24 @@ pub struct CheckedParams {
 impl CheckedParams {
     /// About how many bytes a fit of `samples` x `features` takes beside the data, or an error where that is over the budget.
     pub fn memory_needed(&self, samples: usize, features: usize) -> Result<usize> {
-        let components = self.params.components.min(samples).min(features);
-        let shape = Shape { samples, own: samples, features, components, elsewhere: false, streamed: false };
-        memory::plan(&shape, self.params.memory_budget).map(|plan| plan.bytes)
+        self.memory_of_shape(samples, features, false)
     }
 
     /// The same for samples that are streamed.
     pub fn memory_needed_streamed(&self, samples: usize, features: usize) -> Result<usize> {
+        self.memory_of_shape(samples, features, true)
+    }
+
+    fn memory_of_shape(&self, samples: usize, features: usize, streamed: bool) -> Result<usize> {
         let components = self.params.components.min(samples).min(features);
-        let shape = Shape { samples, own: samples, features, components, elsewhere: true, streamed: true };
+        let landmarks = self.params.landmarks;
+        let shape = Shape { samples, own: samples, features, components, landmarks, elsewhere: streamed, streamed };
         memory::plan(&shape, self.params.memory_budget).map(|plan| plan.bytes)
     }
 
     /// The same for these very samples: those that are streamed, or shared with other processes, take less.
     pub fn memory_needed_for<T: Scalar>(&self, samples: &Samples<'_, T>) -> Result<usize> {
-        let shape = Shape::of(samples, self.params.components);
+        let shape = Shape::of(samples, self.params.components, self.params.landmarks);
         memory::plan(&shape, self.params.memory_budget).map(|plan| plan.bytes)
     }
 

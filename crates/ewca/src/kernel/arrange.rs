@@ -8,7 +8,7 @@ use super::tile::PADDING;
 /// Up to this many points the blocks are of equal size, in the points' own order.
 pub(super) const UNSORTED: usize = 4096;
 /// Points of a block among many ...
-const LEAF: usize = 256;
+pub(super) const LEAF: usize = 256;
 /// ... until there are so many blocks: what is kept of their pairs must not grow with the square of the points.
 const MOST_BLOCKS: usize = 4096;
 /// A gap between neighbours is real when it is so many times the usual one.
@@ -29,13 +29,8 @@ impl Arrangement {
     /// Blocks by the rows of `points`: as they come while there are few, neighbours together otherwise.
     pub fn new(points: &Matrix) -> Self {
         let n = points.rows();
-        let mut order: Vec<usize> = (0..n).collect();
-        let mut sizes = Vec::new();
-        if n <= UNSORTED {
-            sizes.extend(block_sizes(n));
-        } else {
-            split(points, &mut order, leaf(n), &mut sizes);
-        }
+        let (order, sizes) =
+            if n <= UNSORTED { ((0..n).collect(), block_sizes(n).collect()) } else { in_blocks_of_neighbours(points) };
         let mut arrangement = Self { places: vec![0; n], blocks: Vec::with_capacity(sizes.len()), stride: 0 };
         let mut rest = order.as_slice();
         for size in sizes {
@@ -65,6 +60,27 @@ impl Arrangement {
         }
         placed
     }
+
+    /// A row for every point, from the sums of each block: column after column of its length, or nothing where a block has none.
+    pub fn rows_of(&self, sums: &[Vec<f64>], columns: usize) -> Matrix {
+        let starts: Vec<usize> = self.blocks.iter().map(|block| block.start).collect();
+        let mut out = Matrix::zeros(self.places.len(), columns);
+        for c in 0..columns {
+            for (out, &place) in out.column_mut(c).iter_mut().zip(&self.places) {
+                let block = starts.partition_point(|&start| start <= place) - 1;
+                *out = sums[block].get(c * self.blocks[block].len() + place - starts[block]).copied().unwrap_or(0.0);
+            }
+        }
+        out
+    }
+}
+
+/// The points in an order in which neighbours stand together, and the sizes of blocks of them.
+pub(super) fn in_blocks_of_neighbours(points: &Matrix) -> (Vec<usize>, Vec<usize>) {
+    let mut order: Vec<usize> = (0..points.rows()).collect();
+    let mut sizes = Vec::new();
+    split(points, &mut order, leaf(points.rows()), &mut sizes);
+    (order, sizes)
 }
 
 /// The sizes of the blocks of a few points: about 16 of them, so that threads have something to share.

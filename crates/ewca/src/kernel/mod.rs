@@ -8,6 +8,7 @@
 //! This is the only module with `unsafe` code: instructions of the processor (`lanes`), behind the test that it has them.
 
 mod arrange;
+mod landmarks;
 mod lanes;
 mod peak;
 mod tile;
@@ -16,6 +17,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use arrange::{Arrangement, UNSORTED, padded, pair_bytes, rounds, tournament};
+use landmarks::Landmarks;
 pub use peak::Peak;
 
 use lanes::{Element, Job, Lanes, exp_of_minus};
@@ -54,6 +56,8 @@ pub struct Kernel {
     gaps: Vec<Vec<f32>>,
     /// K itself, pair of blocks by pair of blocks, when it is stored.
     stored: Option<Vec<Vec<f64>>>,
+    /// What K is approximated by, when it is.
+    landmarks: Option<Landmarks>,
     /// Whether pairs of blocks may be left out.
     skipping: bool,
     /// Who computes some of the pairs.
@@ -101,6 +105,19 @@ impl Kernel {
         }
     }
 
+    /// From now on an approximation by `count` landmarks, spread over the points `like`: see [`landmarks`]. Pairs are not left out then,
+    /// and all is done in double precision.
+    pub(crate) fn approximate(&mut self, like: &Matrix, count: usize) {
+        (self.stored, self.skipping, self.single) = (None, false, None);
+        self.scaled.clear();
+        self.landmarks = Some(Landmarks::new(like, count, &mut self.arrangement));
+    }
+
+    /// The number of landmarks, where K is approximated.
+    pub(crate) fn landmarks(&self) -> Option<usize> {
+        self.landmarks.as_ref().map(Landmarks::count)
+    }
+
     /// Shares the pairs of blocks with other processes, which have the same points and make the same passes.
     pub(crate) fn share(&mut self, member: Member) {
         if !member.is_alone() {
@@ -117,15 +134,26 @@ impl Kernel {
         places.saturating_add(if points > UNSORTED { pair_bytes(points) } else { 0 })
     }
 
+    /// Bytes that an approximation by landmarks takes beside that, with what a pass of k + 1 columns holds.
+    pub(crate) fn landmark_bytes(landmarks: usize, dimensions: usize) -> usize {
+        Landmarks::numbers(landmarks, dimensions + 1).saturating_mul(8)
+    }
+
     /// Takes the rows of `scores` as the points. Does nothing when they are the points already.
     pub fn set_points(&mut self, scores: &Matrix, epsilon: f64) {
         let scale = 1.0 / epsilon.sqrt();
         let columns = (0..scores.columns()).map(|j| scores.column(j));
-        let scaled = self.arrangement.placed(columns, |z| z * scale);
+        let mut scaled = self.arrangement.placed(columns, |z| z * scale);
+        if let Some(landmarks) = &self.landmarks {
+            landmarks.place(&self.arrangement, &mut scaled);
+        }
         if scaled == self.scaled {
             return;
         }
         (self.dimensions, self.scaled) = (scores.columns(), scaled);
+        if let Some(landmarks) = &mut self.landmarks {
+            landmarks.factor(self.arrangement.stride, &self.scaled);
+        }
         if let Some(single) = &mut self.single {
             *single = self.scaled.iter().map(|&x| x as f32).collect();
         }
@@ -147,7 +175,7 @@ impl Kernel {
 
     /// Makes passes in single precision (sums over blocks stay in double), or back in double.
     pub fn set_single(&mut self, single: bool) {
-        if single != self.single.is_some() {
+        if self.landmarks.is_none() && single != self.single.is_some() {
             self.single = single.then(|| self.scaled.iter().map(|&x| x as f32).collect());
         }
     }
@@ -170,19 +198,48 @@ impl Kernel {
     /// One pass: K `right`. The columns carry a plan with the scalings `u` (a exp f): where u_i K_ij u_j is nothing beside the
     /// plan's mass, K_ij may be taken for 0.
     pub fn apply(&self, right: &Matrix, u: &[f64]) -> Matrix {
+        if let Some(landmarks) = &self.landmarks {
+            return self.near(landmarks, right, u);
+        }
         match &self.single {
             Some(points) if self.stored.is_none() => self.pass(points, right, u, false),
             _ => self.pass(&self.scaled, right, u, false),
         }
     }
 
-    /// One pass: the entropy of each row of the distribution q_ij proportional to u_j K_ij.
+    /// The same for `right` = [u, diag(u) Z] with the points Z, up to a factor: columns from which the derivative of u'Ku by the points
+    /// follows. They differ from K `right` only where K is approximated.
+    pub(crate) fn apply_with_points(&self, right: &Matrix, u: &[f64]) -> Matrix {
+        match &self.landmarks {
+            Some(landmarks) => self.near_with_points(landmarks, right, u),
+            None => self.apply(right, u),
+        }
+    }
+
+    /// The points whose rows are known exactly where K is approximated; None where all are.
+    pub(crate) fn witnesses(&self) -> Option<&[usize]> {
+        self.landmarks.as_ref().map(Landmarks::witnesses)
+    }
+
+    /// The exact K `right`, in the rows of the witnesses alone where there are some.
+    pub(crate) fn exact(&self, right: &Matrix, u: &[f64]) -> Matrix {
+        match &self.landmarks {
+            Some(landmarks) => self.at_witnesses(landmarks, right, false),
+            None => self.apply(right, u),
+        }
+    }
+
+    /// One pass: the entropy of each row of the distribution q_ij proportional to u_j K_ij. Where K is approximated, of the rows of
+    /// the witnesses.
     pub fn row_entropies(&self, u: &[f64]) -> Vec<f64> {
         // With D = -log K and t_i = sum_j u_j K_ij:  H_i = log t_i - sum_j u_j K_ij (log u_j - D_ij) / t_i.
         let logs = |u: f64| if u > 0.0 { u * u.ln() } else { 0.0 };
         let right = Matrix::from_fn(u.len(), 2, |j, c| if c == 0 { u[j] } else { logs(u[j]) });
-        let sums = self.pass(&self.scaled, &right, u, true);
-        (0..u.len())
+        let sums = match &self.landmarks {
+            Some(landmarks) => self.at_witnesses(landmarks, &right, true),
+            None => self.pass(&self.scaled, &right, u, true),
+        };
+        (0..sums.rows())
             .map(|i| {
                 let total = sums.get(i, 0);
                 (total.ln() - (sums.get(i, 1) - sums.get(i, 2)) / total).max(0.0)
@@ -210,7 +267,7 @@ impl Kernel {
 
     /// K `right`, and with `with_cost` one column more: the sums of K_ij D_ij right_j0.
     fn pass<E: Element>(&self, points: &[E], right: &Matrix, u: &[f64], with_cost: bool) -> Matrix {
-        let Arrangement { blocks, places, stride } = &self.arrangement;
+        let Arrangement { blocks, stride, .. } = &self.arrangement;
         let count = right.columns();
         let columns = count + usize::from(with_cost);
         let placed = self.arrangement.placed((0..count).map(|c| right.column(c)), E::nearest);
@@ -243,15 +300,7 @@ impl Kernel {
         }
         self.passes.fetch_add(1, Ordering::Relaxed);
         let sums: Vec<Vec<f64>> = sums.into_iter().map(|s| s.into_inner().unwrap_or_else(|b| b.into_inner())).collect();
-        let starts: Vec<usize> = blocks.iter().map(|block| block.start).collect();
-        let mut out = Matrix::zeros(places.len(), columns);
-        for c in 0..columns {
-            for (out, &place) in out.column_mut(c).iter_mut().zip(places) {
-                let block = starts.partition_point(|&start| start <= place) - 1;
-                *out = sums[block][c * blocks[block].len() + place - starts[block]];
-            }
-        }
-        self.member.summed(out)
+        self.member.summed(self.arrangement.rows_of(&sums, columns))
     }
 
     /// A stored tile, which is in double precision.

@@ -14,7 +14,7 @@ mod objective;
 use serde::{Deserialize, Serialize};
 
 pub use mm::{EigenvalueBound, MmParams};
-pub(crate) use objective::{Leading, Objective, Point};
+pub(crate) use objective::{Leading, Objective, Point, gradient_columns};
 
 use crate::samples::Span;
 use crate::transport::Balancer;

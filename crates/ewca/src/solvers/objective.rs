@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::matrix::{Matrix, dot, symmetric_eigen};
 use crate::samples::Span;
-use crate::transport::Balancer;
+use crate::transport::{Balancer, carried_scores};
 
 /// From this many samples on, a pass for M takes so many columns at once: they are held several times over.
 const MANY_ROWS: usize = 8192;
@@ -140,7 +140,8 @@ impl Objective {
 
     /// The columns W with M V = X'W in the coordinates of the data: one pass.
     pub fn columns(&mut self, point: &Point) -> Matrix {
-        let carried = self.carry(point, &point.scores);
+        self.kernel.set_points(&point.scores, self.epsilon);
+        let carried = carried_scores(&self.kernel, &self.span.weights, &point.potential, &point.scores);
         gradient_columns(carried, &point.masses, &self.span.weights, &point.scores)
     }
 
@@ -179,7 +180,7 @@ impl Objective {
 
 /// From the plan times the scores, the columns W with M V = Y'W: 2 pi Z - a Z, corrected for what the marginals still lack, so that
 /// it is the exact derivative of the dual value.
-fn gradient_columns(mut carried: Matrix, masses: &[f64], weights: &[f64], scores: &Matrix) -> Matrix {
+pub(crate) fn gradient_columns(mut carried: Matrix, masses: &[f64], weights: &[f64], scores: &Matrix) -> Matrix {
     for j in 0..carried.columns() {
         let z = scores.column(j);
         for (i, x) in carried.column_mut(j).iter_mut().enumerate() {

@@ -10,7 +10,7 @@ mod symmetric;
 pub use plan::Plan;
 pub(crate) use plan::row_perplexities;
 pub use sinkhorn::{Coupling, SinkhornLimits, sinkhorn_knopp, sinkhorn_log};
-pub(crate) use symmetric::Balancer;
+pub(crate) use symmetric::{Balancer, carried_scores};
 
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;

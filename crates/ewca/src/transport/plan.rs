@@ -163,13 +163,14 @@ impl Plan {
     }
 }
 
-/// The perplexity of each row of the plan with scalings `u`: exp of the entropy of its shares q. With a sum of repeated samples,
+/// The perplexity of each row (or of each witness, where the kernel has some) of the plan with scalings `u`: exp of the entropy of
+/// its shares q. With a sum of repeated samples,
 /// sample j stands for a_j sum samples with an equal part of its share: -sum_j q_j log(q_j / (a_j sum)).
 pub(crate) fn row_perplexities(kernel: &Kernel, u: &[f64], weights: &[f64], repeated: Option<f64>) -> Vec<f64> {
     let mut entropies = kernel.row_entropies(u);
     if let Some(count) = repeated {
         let logs = |j: usize| if u[j] > 0.0 { u[j] * (weights[j] * count).ln() } else { 0.0 };
-        let sums = kernel.apply(&Matrix::from_fn(u.len(), 2, |j, c| if c == 0 { u[j] } else { logs(j) }), u);
+        let sums = kernel.exact(&Matrix::from_fn(u.len(), 2, |j, c| if c == 0 { u[j] } else { logs(j) }), u);
         for (i, entropy) in entropies.iter_mut().enumerate() {
             *entropy += sums.get(i, 1) / sums.get(i, 0);
         }

@@ -42,7 +42,8 @@ pub(crate) struct Balanced {
 }
 
 impl Balancer {
-    /// Improves `potential` until the marginal error is at most `tolerance`, and carries the columns of `carried` with the plan.
+    /// Improves `potential` until the marginal error is at most `tolerance`, and carries the points of the kernel, `carried`, with
+    /// the plan.
     pub fn balance(
         &mut self,
         kernel: &Kernel,
@@ -141,7 +142,12 @@ impl Bounds {
     }
 }
 
-/// One pass: r, and plan * carried where it is wanted.
+/// plan * scores: one pass.
+pub(crate) fn carried_scores(kernel: &Kernel, weights: &[f64], f: &[f64], scores: &Matrix) -> Matrix {
+    residual(kernel, weights, f, Some(scores)).1.unwrap_or_default()
+}
+
+/// One pass: r, and plan * carried where it is wanted: the points, for which an approximate kernel has columns of its own.
 fn residual(kernel: &Kernel, weights: &[f64], f: &[f64], carried: Option<&Matrix>) -> (Vec<f64>, Option<Matrix>) {
     let u: Vec<f64> = weights.iter().zip(f).map(|(a, f)| a * f.exp()).collect();
     let columns = carried.map_or(0, Matrix::columns);
@@ -152,7 +158,7 @@ fn residual(kernel: &Kernel, weights: &[f64], f: &[f64], carried: Option<&Matrix
             rhs.column_mut(j + 1).iter_mut().zip(&u).zip(carried.column(j)).for_each(|((o, u), z)| *o = u * z);
         }
     }
-    let sums = kernel.apply(&rhs, &u);
+    let sums = if columns > 0 { kernel.apply_with_points(&rhs, &u) } else { kernel.apply(&rhs, &u) };
     let r = sums.column(0).iter().zip(f).map(|(s, f)| -(f + s.ln())).collect();
     let carried = carried.map(|_| {
         let mut out = Matrix::zeros(u.len(), columns);

@@ -1,5 +1,6 @@
 //! All tests of the library from outside, in one program: it is built and linked once.
 
+mod approximate;
 mod behaviour;
 mod common;
 mod fixtures;

@@ -201,3 +201,19 @@ fn sparse_samples_are_shared_too() {
     assert!((models[0].loss / alone.loss - 1.0).abs() < 1e-12);
     assert!(subspace_distance(&models[0].components, &alone.components) < 1e-8);
 }
+
+#[test]
+fn landmarks_are_shared() {
+    let data = clouds(3000);
+    let params = || Ewca::params(2).perplexity(300.0).landmarks(300);
+    let alone = params().fit(&Samples::new(&data, 3000, 6).unwrap()).unwrap();
+    let models = together(&data, 6, None, 3, |samples| params().fit(samples).unwrap());
+    for model in &models {
+        assert!(model.converged());
+        assert!((model.loss / alone.loss - 1.0).abs() < 1e-6);
+        assert!(subspace_distance(&model.components, &alone.components) < 1e-4);
+        let (said, same) = (model.certificate.approximation.unwrap(), alone.certificate.approximation.unwrap());
+        assert!((said.marginal_error / same.marginal_error - 1.0).abs() < 0.1, "{said:?} {same:?}");
+        assert_eq!(model.certificate.approximation, models[0].certificate.approximation);
+    }
+}
