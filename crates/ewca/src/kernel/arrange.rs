@@ -46,6 +46,16 @@ impl Arrangement {
         arrangement
     }
 
+    /// The `points` that this was made by, in an order in which neighbours stand together.
+    pub fn neighbours(&self, points: &Matrix) -> Vec<usize> {
+        if self.places.len() <= UNSORTED {
+            return in_blocks_of_neighbours(points).0;
+        }
+        let mut order: Vec<usize> = (0..self.places.len()).collect();
+        order.sort_unstable_by_key(|&i| self.places[i]);
+        order
+    }
+
     /// The numbers `columns`, each of them at its point's place; zeros on the padding.
     pub fn placed<'m, E: Copy + Default>(
         &self,

@@ -18,7 +18,7 @@ use std::sync::atomic::Ordering;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::arrange::{Arrangement, LEAF, in_blocks_of_neighbours};
+use super::arrange::{Arrangement, LEAF};
 use super::lanes::Element;
 use super::tile::{Multiply, PADDING, Pair};
 use super::{EXP_COST, Kernel, exp_of_minus_all};
@@ -81,7 +81,7 @@ pub(super) struct Landmarks {
 impl Landmarks {
     /// `count` of the points `like`, spread over the cloud, behind the places of `arrangement`.
     pub fn new(like: &Matrix, count: usize, arrangement: &mut Arrangement) -> Self {
-        let order = in_blocks_of_neighbours(like).0;
+        let order = arrangement.neighbours(like);
         let n = order.len();
         let landmarks = spread(like, &order, count);
         // At random within stretches: at fixed steps they might hit landmarks more often than others do.

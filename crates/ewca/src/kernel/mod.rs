@@ -16,7 +16,7 @@ mod tile;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use arrange::{Arrangement, UNSORTED, padded, pair_bytes, rounds, tournament};
+use arrange::{Arrangement, UNSORTED, in_blocks_of_neighbours, padded, pair_bytes, rounds, tournament};
 use landmarks::Landmarks;
 pub use peak::Peak;
 
@@ -421,10 +421,7 @@ struct Measured {
 
 /// The rows of `points` in an order in which neighbours stand together.
 pub(crate) fn neighbours_together(points: &Matrix) -> Vec<usize> {
-    let places = Arrangement::new(points).places;
-    let mut order: Vec<usize> = (0..places.len()).collect();
-    order.sort_unstable_by_key(|&i| places[i]);
-    order
+    in_blocks_of_neighbours(points).0
 }
 
 /// The number of each pair (i <= j) in the tournament, at i * blocks + j.
