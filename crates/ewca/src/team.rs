@@ -24,6 +24,20 @@ pub trait Team: Debug + Send + Sync {
     fn exchange(&self, parts: &[&[f64]]) -> Vec<Vec<f64>>;
 }
 
+/// What this processor can do, as a number: others would round otherwise, and members must not.
+pub(crate) fn processor() -> f64 {
+    #[cfg(target_arch = "x86_64")]
+    let able = [
+        std::arch::is_x86_feature_detected!("avx512f"),
+        std::arch::is_x86_feature_detected!("avx512dq"),
+        std::arch::is_x86_feature_detected!("avx2"),
+        std::arch::is_x86_feature_detected!("fma"),
+    ];
+    #[cfg(not(target_arch = "x86_64"))]
+    let able = [false];
+    able.into_iter().fold(0.0, |number, able| 2.0 * number + f64::from(u8::from(able)))
+}
+
 /// A process with its team, or alone.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Member {

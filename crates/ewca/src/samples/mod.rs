@@ -21,7 +21,7 @@ pub(crate) use span::{Reduction, Span, WHOLE};
 use crate::error::{Error, Result};
 use crate::matrix::Matrix;
 use crate::parallel;
-use crate::team::{Member, Team};
+use crate::team::{Member, Team, processor};
 use dense::Dense;
 use source::Streamed;
 use sparse::Sparse;
@@ -151,7 +151,10 @@ impl<'a, T: Scalar> Samples<'a, T> {
     /// the team fit together, with the same parameters, and get the same model. Weights are given after this, each process its own.
     pub fn with_team(mut self, team: Arc<dyn Team>) -> Result<Self> {
         self.member = Member::of(team);
-        let shapes = self.member.gathered(&[self.rows as f64, self.columns as f64]);
+        let shapes = self.member.gathered(&[self.rows as f64, self.columns as f64, processor()]);
+        if shapes.iter().any(|shape| shape.get(2) != shapes[0].get(2)) {
+            return Err(Error::Team { what: "what their processors can do" });
+        }
         if let Some(other) = shapes.iter().find(|shape| shape.get(1) != Some(&(self.columns as f64))) {
             return Err(Error::Columns { expected: self.columns, found: other.get(1).map_or(0, |&d| d as usize) });
         }

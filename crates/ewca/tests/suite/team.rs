@@ -217,3 +217,35 @@ fn landmarks_are_shared() {
         assert_eq!(model.certificate.approximation, models[0].certificate.approximation);
     }
 }
+
+/// A team whose other member says something else.
+#[derive(Debug)]
+struct Odd;
+
+impl Team for Odd {
+    fn rank(&self) -> usize {
+        0
+    }
+
+    fn size(&self) -> usize {
+        2
+    }
+
+    fn gather(&self, own: &[f64]) -> Vec<Vec<f64>> {
+        let mut other = own.to_vec();
+        other.iter_mut().skip(2).for_each(|x| *x += 1.0);
+        vec![own.to_vec(), other]
+    }
+
+    fn exchange(&self, parts: &[&[f64]]) -> Vec<Vec<f64>> {
+        vec![parts[0].to_vec(); 2]
+    }
+}
+
+#[test]
+fn members_that_would_round_otherwise_are_refused() {
+    let data = clouds(50);
+    let refused = Samples::new(&data, 50, 6).unwrap().with_team(Arc::new(Odd)).unwrap_err();
+    assert!(matches!(refused, Error::Team { .. }));
+    assert!(refused.to_string().contains("processors of one kind"), "{refused}");
+}
