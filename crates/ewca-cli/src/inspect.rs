@@ -68,10 +68,7 @@ fn about_model(path: &Path, file: &ModelFile) -> String {
     line("ended", format!("{} (relative gradient {:.0e})", model.termination, model.certificate.relative_gradient));
     if let Some(near) = &model.certificate.approximation {
         let landmarks = count(near.landmarks, "landmark");
-        line(
-            "kernel",
-            format!("approximate ({landmarks}); by exact rows the plan is off by {:.0e}", near.marginal_error),
-        );
+        line("kernel", format!("approximate ({landmarks}); plan off by {:.0e} by exact rows", near.marginal_error));
     }
     line("collapsed", if model.certificate.collapsed { "yes" } else { "no" }.into());
     line("preprocessing", steps(file));
