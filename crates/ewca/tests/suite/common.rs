@@ -169,8 +169,9 @@ pub fn check_fit(samples: &Samples<'_, f64>, model: &Model) {
         .sum();
     let size = total.sqrt();
     for i in 0..n {
+        let row = samples.row(i).unwrap();
         for j in 0..k {
-            let want: f64 = (0..d).map(|l| (samples.row(i).unwrap()[l] - model.mean[l]) * u.get(l, j)).sum();
+            let want: f64 = (0..d).map(|l| (row[l] - model.mean[l]) * u.get(l, j)).sum();
             assert!((scores.get(i, j) - want).abs() < 1e-10 * size * (n as f64).sqrt(), "score ({i}, {j})");
         }
     }
@@ -194,9 +195,12 @@ pub fn check_fit(samples: &Samples<'_, f64>, model: &Model) {
     let (mut marginal_error, mut cost, mut entropy) = (0.0, 0.0, 0.0);
     let mut perplexities = Vec::new();
     for i in (0..n).filter(|&i| a[i] > 0.0) {
-        let row: Vec<f64> = (0..n)
-            .map(|j| if a[j] > 0.0 { a[i] * a[j] * ((g[i] + g[j] - distance(i, j)) / epsilon).exp() } else { 0.0 })
-            .collect();
+        // What is below exp(-100) adds nothing to any sum here, and takes time.
+        let entry = |j: usize| match (g[i] + g[j] - distance(i, j)) / epsilon {
+            exponent if a[j] > 0.0 && exponent > -100.0 => a[i] * a[j] * exponent.exp(),
+            _ => 0.0,
+        };
+        let row: Vec<f64> = (0..n).map(entry).collect();
         let mass: f64 = row.iter().sum();
         marginal_error += (mass - a[i]).abs();
         for (j, &p) in row.iter().enumerate().filter(|(_, p)| **p > 0.0) {
