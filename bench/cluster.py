@@ -49,7 +49,7 @@ def main():
     cores = os.cpu_count()
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        sizes = (5000, 10_000, 20_000)
+        sizes = (4000, 8000, 16_000)
         for n in sizes:
             table(folder, n)
         times = {(n, p): min(fit(folder, n, p) for _ in range(2)) for n in sizes for p in (1, 2, 4)}

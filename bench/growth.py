@@ -19,7 +19,7 @@ BINARY = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", HERE.parent / "target")
 SERIES = {
     "n": [(n, 50, 10) for n in (5000, 7500, 10_000, 15_000, 20_000, 30_000)],
     "d": [(8000, d, 10) for d in (25, 50, 100, 200, 400)],
-    "k": [(8000, 50, k) for k in (2, 4, 8, 16, 24)],
+    "k": [(8000, 50, k) for k in (2, 4, 6, 8, 10, 12)],
 }
 
 

@@ -169,11 +169,12 @@ impl FitAccount<'_> {
         let Self { model, .. } = self;
         let spread = &model.perplexity;
         let mut text = String::new();
-        line(
-            &mut text,
-            "components",
-            &format!("{} of {} possible (the rank of the data)", model.n_components(), model.rank),
-        );
+        let (k, rank, omitted) = (model.n_components(), model.rank, model.certificate.omitted_variance);
+        let room = match omitted > 0.0 {
+            true => format!("{k} in {rank} leading axes ({} of the variance is outside)", percent(omitted)),
+            false => format!("{k} of {rank} possible (the rank of the data)"),
+        };
+        line(&mut text, "components", &room);
         line(&mut text, "epsilon", &number(model.epsilon));
         line(
             &mut text,

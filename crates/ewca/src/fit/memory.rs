@@ -6,8 +6,8 @@ use crate::samples::{SMALL_GRAM, Samples, Scalar, WHOLE};
 
 use super::coarse::MANY;
 
-/// Up to this many samples the kernel is stored, at most 134 MB: at 2000 samples a stored pass was measured to be faster than
-/// computing the kernel anew.
+/// Up to this many samples the kernel is stored, at most 134 MB: somewhat faster there than computing it anew (bench/KERNEL.md); beyond,
+/// leaving pairs out wins more.
 const STORED_SAMPLES: usize = 4096;
 
 /// What a matrix product holds for each thread, in numbers.
