@@ -119,7 +119,7 @@ pub struct LimitArgs {
     #[arg(long, value_name = "T", value_parser = values::thread_count)]
     threads: Option<usize>,
 
-    /// The most memory to use, such as 8GiB or 500MB; a fit that needs more is refused
+    /// The most memory to use, such as 8GiB or 500MB; what needs more is refused (`ewca fit` reads large tables in parts first)
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     max_memory: Option<usize>,
 }
