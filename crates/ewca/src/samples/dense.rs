@@ -119,7 +119,7 @@ impl<T: Scalar> Rows for Dense<'_, T> {
         let panels = Panels { data: self, active, weights, mean, side };
         let mut gram = if order <= SMALL_GRAM {
             // Every thread sums matrices of its own; their number is fixed, and so is the order in which they are added.
-            let shares = parallel::blocks(strips.len(), strips.len().div_ceil(8));
+            let shares = parallel::blocks(strips.len(), strips.len().div_ceil(8).max(1));
             let parts = parallel::map(&shares, order * order / 2 * length, |share| {
                 let mut part = Matrix::zeros(order, order);
                 let mut panel = Vec::new();

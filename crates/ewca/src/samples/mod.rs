@@ -150,6 +150,10 @@ impl<'a, T: Scalar> Samples<'a, T> {
     /// Makes these samples the share of one process in a team: others have other samples, of the same features. All processes of
     /// the team fit together, with the same parameters, and get the same model. Weights are given after this, each process its own.
     pub fn with_team(mut self, team: Arc<dyn Team>) -> Result<Self> {
+        if self.repeated.is_some() || self.weights.iter().any(|a| *a != self.weights[0]) {
+            let expected = "give them after the team, to which they must sum".into();
+            return Err(Error::Parameter { name: "weights", value: "those of one process".into(), expected });
+        }
         self.member = Member::of(team);
         let shapes = self.member.gathered(&[self.rows as f64, self.columns as f64, processor()]);
         if shapes.iter().any(|shape| shape.get(2) != shapes[0].get(2)) {

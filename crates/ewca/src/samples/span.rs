@@ -180,7 +180,7 @@ impl Span {
 
     /// Y' `columns`.
     pub fn pull(&self, columns: &Matrix) -> Matrix {
-        if self.own.len() == columns.rows() {
+        if self.member.is_alone() {
             return self.coordinates.transposed_times(columns);
         }
         let own = Matrix::from_fn(self.own.len(), columns.columns(), |i, j| columns.get(self.own.start + i, j));

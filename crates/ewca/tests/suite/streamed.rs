@@ -9,7 +9,7 @@ use ewca::{Error, Ewca, Part, Samples, Source};
 
 /// A table that is handed out part by part.
 #[derive(Debug)]
-struct Table<'a> {
+pub struct Table<'a> {
     data: &'a [f64],
     columns: usize,
     part: usize,
@@ -20,7 +20,7 @@ struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    fn new(data: &'a [f64], columns: usize, part: usize) -> Self {
+    pub fn new(data: &'a [f64], columns: usize, part: usize) -> Self {
         Self { data, columns, part, sparse: false, read: AtomicUsize::new(0), broken: None }
     }
 

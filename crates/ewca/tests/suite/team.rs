@@ -249,3 +249,24 @@ fn members_that_would_round_otherwise_are_refused() {
     assert!(matches!(refused, Error::Team { .. }));
     assert!(refused.to_string().contains("processors of one kind"), "{refused}");
 }
+
+#[test]
+fn members_and_parts_without_weight_take_no_part() {
+    let (n, d) = (90, 6);
+    let data = clouds(n);
+    let weights: Vec<f64> = (0..n).map(|i| if i < 30 { 1.0 + (i % 3) as f64 } else { 0.0 }).collect();
+    let params = Ewca::params(2).epsilon(3.0).tolerance(1e-10).check().unwrap();
+    let whole = Samples::new(&data, n, d).unwrap().with_weights(&weights).unwrap();
+    let alone = params.fit(&whole).unwrap();
+    let models = together(&data, d, Some(&weights), 3, |samples| params.fit(samples).unwrap());
+    check_fit(&whole, &models[2]);
+    assert!((models[2].loss / alone.loss - 1.0).abs() < 1e-12);
+    let source = crate::streamed::Table::new(&data, d, 10);
+    let streamed: Samples<'_> = Samples::streamed(&source).unwrap().with_weights(&weights).unwrap();
+    let model = params.fit(&streamed).unwrap();
+    check_fit(&whole, &model);
+    assert!((model.loss / alone.loss - 1.0).abs() < 1e-12);
+    // Weights that one process has given for itself alone mean nothing to the others.
+    let early = whole.with_team(Arc::new(Odd)).unwrap_err();
+    assert!(early.to_string().contains("after the team"), "{early}");
+}
