@@ -142,7 +142,7 @@ pub use fit::{
     Approximation, Certificate, CheckedParams, Control, DEFAULT_PERPLEXITY, Ewca, FitState, Iteration, Model, Observer,
     Params, Perplexity, Progress, Start, Termination, Timings,
 };
-pub use kernel::{Kernel, Peak, Work};
+pub use kernel::{Kernel, Peak, Simd, Work};
 pub use matrix::Matrix;
 pub use samples::{Part, Samples, Scalar, Source};
 pub use solvers::{EigenvalueBound, MmParams, Solver};

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::memory::{self, Shape};
 use super::{Control, FitState, Model, Observer, Progress, driver};
 use crate::error::{Error, Result};
+use crate::kernel::Simd;
 use crate::matrix::Matrix;
 use crate::path;
 use crate::samples::{Samples, Scalar};
@@ -233,6 +234,7 @@ impl Params {
             let value = format!("{} x {}", loadings.rows(), loadings.columns());
             return wrong("start", value, "given loadings must be finite, one column per component");
         }
+        Simd::chosen()?;
         Ok(CheckedParams { params: self })
     }
 

@@ -10,3 +10,4 @@ mod paper;
 mod sparse;
 mod streamed;
 mod team;
+mod vectors;
