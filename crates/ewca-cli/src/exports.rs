@@ -166,7 +166,7 @@ fn parameters(model: &Model) -> Vec<(String, Parameter)> {
         ("n_components", Parameter::Integer(model.n_components() as i64)),
         ("collapsed", Parameter::Integer(model.certificate.collapsed.into())),
         ("epsilon", Parameter::Number(model.epsilon)),
-        ("perplexity", Parameter::Number(model.perplexity.mean)),
+        ("perplexity", Parameter::Number(model.perplexity.overall)),
         ("loss", Parameter::Number(model.loss)),
         ("variance", numbers(&model.explained_variance)),
         ("variance_ratio", numbers(&model.explained_variance_ratio)),

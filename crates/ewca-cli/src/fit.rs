@@ -281,5 +281,5 @@ pub fn start_threads(threads: Option<usize>) -> Result<(), Failure> {
 /// PCA with these parameters: the limit of a small epsilon.
 pub fn pca(samples: &Samples<'_>, params: &Params) -> ewca::Result<Model> {
     let tiny = (1e-12 * samples.total_variance()?).max(f64::MIN_POSITIVE);
-    params.clone().restarts(0).epsilon(tiny).fit(samples)
+    params.clone().single_start().epsilon(tiny).fit(samples)
 }

@@ -1,5 +1,7 @@
 //! What moves on the terminal while the program works. Nothing is drawn unless standard error is a terminal.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use ewca::{Control, Observer, Progress};
@@ -115,7 +117,7 @@ impl Watcher {
         }
         let which = match self.work {
             Work::Attempts(1) => String::new(),
-            Work::Attempts(attempts) => format!("attempt {} of {attempts}, ", now.attempt + 1),
+            Work::Attempts(_) => format!("attempt {}, ", now.attempt + 1),
             Work::Steps(steps) => format!("{} of {steps}, epsilon {}, ", self.current, text::number(now.epsilon)),
         };
         self.bar.set_message(format!(
@@ -138,7 +140,7 @@ impl Observer for Watcher {
         Control::Continue
     }
 
-    fn stopped(&mut self) -> bool {
-        interrupt::requested()
+    fn stop_flag(&self) -> Option<Arc<AtomicBool>> {
+        Some(interrupt::flag())
     }
 }

@@ -6,6 +6,7 @@ use super::axes::leading_axes;
 use super::{Samples, Scalar, Side};
 use crate::error::{Error, Result};
 use crate::matrix::{Matrix, qr_factor, symmetric_eigen};
+use crate::parallel::StopFlag;
 use crate::team::Member;
 
 /// Eigenvalues of the covariance below this fraction of the largest are rounding noise: both ways of getting them square the
@@ -16,10 +17,12 @@ const RANK_TOLERANCE: f64 = 1e-13;
 pub(crate) const WHOLE: usize = 4096;
 
 /// How data are reduced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) struct Reduction {
     /// The most principal axes to work with.
     pub axes: usize,
+    /// Looked at between steps.
+    pub stop: StopFlag,
 }
 
 /// The active samples in their principal axes: y_i = B'(x_i - mean), with B an orthonormal basis of the span (d x r), or of the
@@ -41,8 +44,8 @@ pub(crate) struct Span {
     pub variances: Vec<f64>,
     /// The weights of the active samples.
     pub weights: Vec<f64>,
-    /// The sum of the weights where they stand for repeated samples.
-    pub repeated: Option<f64>,
+    /// The sum of the counts, where samples have counts.
+    pub total_count: Option<f64>,
     /// The numbers of the active samples.
     pub active: Vec<usize>,
     /// The unit of length.
@@ -70,7 +73,7 @@ impl Span {
         let shared = !samples.member.is_alone() || samples.is_streamed();
         let side = if samples.columns > active.len() && !shared { Side::Samples } else { Side::Features };
         let order = if side == Side::Samples { active.len() } else { samples.columns };
-        let basis = if order > WHOLE { Some(leading_axes(samples, reduction.axes)?) } else { None };
+        let basis = if order > WHOLE { Some(leading_axes(samples, &reduction)?) } else { None };
         let gram = match &basis {
             // The covariance in the space of the leading axes.
             Some(basis) => {
@@ -80,7 +83,9 @@ impl Span {
             }
             None => samples.gram(side)?,
         };
+        reduction.stop.check()?;
         let (eigenvalues, vectors) = symmetric_eigen(&gram)?;
+        reduction.stop.check()?;
         let largest = eigenvalues[0];
         if largest.is_nan() || largest <= f64::MIN_POSITIVE {
             return Err(Error::Constant);
@@ -118,25 +123,41 @@ impl Span {
         };
         let start = active.partition_point(|&i| i < samples.start);
         let own = start..start + coordinates.rows();
-        let (member, repeated) = (samples.member.clone(), samples.repeated);
-        Ok(Self {
+        let (member, total_count) = (samples.member.clone(), samples.total_count);
+        let mut span = Self {
             coordinates,
             own,
             member,
             variances,
             weights,
-            repeated,
+            total_count,
             active,
             unit,
             total_variance,
             partial,
             basis,
-        })
+        };
+        span.sign_axes();
+        Ok(span)
+    }
+
+    /// Eigenvectors come with either sign. The longer tail of the samples is made the positive side: then what is begun at random in these
+    /// axes depends neither on the samples' order, nor on whether samples repeat or have weights.
+    fn sign_axes(&mut self) {
+        let weights = &self.weights[self.own.clone()];
+        let lean = |j: usize| self.coordinates.column(j).iter().zip(weights).map(|(y, a)| a * y * y.abs()).sum::<f64>();
+        let mut leans: Vec<f64> = (0..self.rank()).map(lean).collect();
+        self.member.sum(&mut leans);
+        let signs: Vec<f64> = leans.iter().map(|lean| if *lean < 0.0 { -1.0 } else { 1.0 }).collect();
+        self.coordinates.scale_columns(&signs);
+        match &mut self.basis {
+            Basis::Features(basis) | Basis::Samples(basis) => basis.scale_columns(&signs),
+        }
     }
 
     /// How many samples these stand for.
     pub fn count(&self) -> f64 {
-        self.repeated.unwrap_or(self.weights.len() as f64)
+        self.total_count.unwrap_or(self.weights.len() as f64)
     }
 
     /// The working rank r.
@@ -309,7 +330,9 @@ mod tests {
     use super::*;
     use crate::testing;
 
-    const ALL: Reduction = Reduction { axes: usize::MAX };
+    fn all() -> Reduction {
+        Reduction { axes: usize::MAX, stop: StopFlag::default() }
+    }
 
     fn check(rows: usize, columns: usize, weights: Option<Vec<f64>>) {
         let data = testing::gaussian(rows, columns, 7);
@@ -317,7 +340,7 @@ mod tests {
         if let Some(weights) = weights {
             samples = samples.with_weights(&weights).unwrap();
         }
-        let span = Span::new(&samples, ALL).unwrap();
+        let span = Span::new(&samples, all()).unwrap();
         assert_eq!(span.rank(), (span.active.len() - 1).min(columns));
         // Distances between samples survive the reduction.
         for (i, j) in [(0, 1), (1, 2), (0, span.active.len() - 1)] {
@@ -355,17 +378,17 @@ mod tests {
     fn duplicated_rows_and_constant_columns_lower_the_rank() {
         let rows = [[1.0, 5.0, 2.0], [1.0, 5.0, 2.0], [3.0, 5.0, 1.0], [3.0, 5.0, 1.0]];
         let samples = Samples::from_rows(&rows).unwrap();
-        assert_eq!(Span::new(&samples, ALL).unwrap().rank(), 1);
+        assert_eq!(Span::new(&samples, all()).unwrap().rank(), 1);
         let samples = Samples::from_rows(&[[2.0, 2.0], [2.0, 2.0], [2.0, 2.0]]).unwrap();
-        assert_eq!(Span::new(&samples, ALL).unwrap_err(), Error::Constant);
+        assert_eq!(Span::new(&samples, all()).unwrap_err(), Error::Constant);
     }
 
     #[test]
     fn a_far_origin_does_not_cost_precision() {
         let near = testing::gaussian(20, 30, 3);
         let far: Vec<f64> = near.iter().map(|x| x + 1e6).collect();
-        let a = Span::new(&Samples::new(&near, 20, 30).unwrap(), ALL).unwrap();
-        let b = Span::new(&Samples::new(&far, 20, 30).unwrap(), ALL).unwrap();
+        let a = Span::new(&Samples::new(&near, 20, 30).unwrap(), all()).unwrap();
+        let b = Span::new(&Samples::new(&far, 20, 30).unwrap(), all()).unwrap();
         for (x, y) in a.variances.iter().zip(&b.variances) {
             assert!((x * a.unit.powi(2) - y * b.unit.powi(2)).abs() < 1e-8 * a.unit.powi(2));
         }

@@ -14,7 +14,7 @@ mod objective;
 use serde::{Deserialize, Serialize};
 
 pub use mm::{EigenvalueBound, MmParams};
-pub(crate) use objective::{Leading, Objective, Point, gradient_columns};
+pub(crate) use objective::{Leading, Objective, Point, component_residuals, gradient_columns, is_wide, largest};
 
 use crate::samples::Span;
 use crate::transport::Balancer;

@@ -2,6 +2,7 @@
 
 mod approximate;
 mod behaviour;
+mod certificate;
 mod common;
 mod fixtures;
 mod many;
