@@ -164,7 +164,16 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// How many bytes may come out of `compressed` bytes.
+/// How many bytes a file of `compressed` bytes may claim to hold, where not all of them are held at once.
+pub(crate) fn claim_limit(compressed: u64, options: &ReadOptions) -> u64 {
+    options.max_bytes.unwrap_or(usual_growth(compressed))
+}
+
+fn usual_growth(compressed: u64) -> u64 {
+    FREE_GROWTH.max(compressed.saturating_mul(LARGEST_RATIO))
+}
+
+/// How many bytes may come out of `compressed` bytes, and be held.
 pub(crate) fn growth_limit(compressed: u64, options: &ReadOptions) -> u64 {
     Limit::of_compressed(compressed, options).bytes
 }
@@ -189,7 +198,7 @@ impl Limit {
         if let Some(bytes) = options.max_bytes {
             return Limit { bytes, of_machine: false };
         }
-        let usual = FREE_GROWTH.max(compressed.saturating_mul(LARGEST_RATIO));
+        let usual = usual_growth(compressed);
         let free = available_memory().map_or(u64::MAX, |free| free / 3);
         Limit { bytes: usual.min(free), of_machine: free < usual }
     }

@@ -6,6 +6,7 @@
 
 mod array;
 mod guard;
+mod pages;
 mod parts;
 
 use std::fs::File;
@@ -92,9 +93,10 @@ fn decode_parquet(bytes: bytes::Bytes, file: &str, options: &ReadOptions) -> Res
     let length = bytes.len() as u64;
     let limit = growth_limit(length, options);
     let problem = |error: &dyn std::fmt::Display| Error::malformed(file, "parquet", error);
-    let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(|error| problem(&error))?;
+    let builder = ParquetRecordBatchReaderBuilder::try_new(bytes.clone()).map_err(|error| problem(&error))?;
     let schema = builder.schema().clone();
     let claimed = *row_starts(builder.metadata(), length).map_err(|claim| problem(&claim))?.last().unwrap_or(&0);
+    pages::check(&bytes, builder.metadata(), limit).map_err(|claim| problem(&claim))?;
     let batch_size = batch_size(&schema).min(claimed).max(1);
     let batches = builder.with_batch_size(batch_size).build().map_err(|error| problem(&error))?;
     read(schema, batches, "parquet", file, options, limit)

@@ -42,8 +42,10 @@ mod message {
 const VIRTUAL: u8 = 3;
 /// As much of an object header as is read at first.
 const HEADER: usize = 8192;
-/// The most pieces of one object header.
+/// The most pieces of one object header, and the most bytes of all of them. Pieces may lie over each other, and a small file
+/// could else be read again and again.
 const MOST_PIECES: usize = 4096;
+const MOST_BYTES: u64 = 1 << 26;
 
 /// Refuses a file that has data elsewhere, naming how.
 pub(super) fn check(path: &Path, name: &str) -> Result<(), Error> {
@@ -61,14 +63,20 @@ fn look_through(path: &Path, name: &str) -> Result<(), Error> {
             format!("'{}' is {what}: its data is not in this file", excerpt(place.as_bytes())),
             "write the data into the file itself",
         )),
-        Err(Trouble::Broken(problem)) => Err(Error::malformed(name, "h5ad", problem)),
+        Err(Trouble::Broken(problem) | Trouble::Absurd(problem)) => Err(Error::malformed(name, "h5ad", problem)),
     }
 }
 
 /// Why a file is refused.
 enum Trouble {
-    Elsewhere { what: &'static str, place: String },
+    Elsewhere {
+        what: &'static str,
+        place: String,
+    },
+    /// Not to be read; `rust-hdf5` passes over an object that is so.
     Broken(String),
+    /// What no program writes, and `rust-hdf5` may read otherwise than it is read here.
+    Absurd(String),
 }
 
 impl From<FormatError> for Trouble {
@@ -102,7 +110,7 @@ impl Blocks {
     /// Just so many bytes.
     fn exactly(&mut self, start: u64, count: usize) -> io::Result<Vec<u8>> {
         if start.checked_add(count as u64).is_none_or(|end| end > self.length) {
-            return Err(io::ErrorKind::UnexpectedEof.into());
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it ends before what it should hold"));
         }
         self.up_to(start, count)
     }
@@ -116,6 +124,11 @@ impl BlockReader for Blocks {
 
 /// Where the names of an old group are: a tree, and a heap of texts.
 type SymbolTable = (u64, u64);
+
+/// The table, if it is somewhere.
+fn defined(table: Option<SymbolTable>) -> Option<SymbolTable> {
+    table.filter(|table| table.0 != UNDEF_ADDR && table.1 != UNDEF_ADDR)
+}
 
 /// A walk over all objects of the file.
 struct Search {
@@ -141,7 +154,7 @@ impl Search {
                 let root = &block.root_symbol_table_entry;
                 let sizes = FormatContext { sizeof_addr: block.sizeof_offsets, sizeof_size: block.sizeof_lengths };
                 let extension = block.superblock_extension_address;
-                (sizes, ranks, extension, root.obj_header_addr, root.cached_symbol_table())
+                (sizes, ranks, extension, root.obj_header_addr, defined(root.cached_symbol_table()))
             }
             _ => {
                 let block = SuperblockV2V3::decode(&head)?;
@@ -182,30 +195,36 @@ impl Search {
 
     /// Looks at one object, and notes those that it names.
     fn object(&mut self, place: &str, address: u64, noted: Option<SymbolTable>) -> Result<(), Trouble> {
-        // An object that cannot be read is no object to `rust-hdf5` either; but the symbol table of the root may be
-        // known without it.
-        let messages = self.messages(address).unwrap_or_default();
+        // An object that cannot be read is no object to `rust-hdf5` either; but its symbol table may be known without it.
+        let messages = match self.messages(address) {
+            Err(Trouble::Broken(_)) => Vec::new(),
+            other => other?,
+        };
         let elsewhere = |what, place: &str| Trouble::Elsewhere { what, place: place.into() };
-        let mut tables: Vec<SymbolTable> = noted.into_iter().collect();
+        let mut table = noted;
+        let mut has_links = false;
         for found in &messages {
             let matters = [message::LINK_INFO, message::LINK, message::LAYOUT, message::SYMBOL_TABLE];
             if found.flags & message::SHARED != 0 && matters.contains(&found.msg_type) {
-                return Err(Trouble::Broken(format!("'{}' shares what is never shared", excerpt(place.as_bytes()))));
+                return Err(Trouble::Absurd(format!("'{}' shares what is never shared", excerpt(place.as_bytes()))));
             }
             match found.msg_type {
-                message::EXTERNAL_FILES => return Err(elsewhere("external storage", place)),
+                message::EXTERNAL_FILES => return Err(elsewhere("in external storage", place)),
                 message::LAYOUT if found.data.get(1) == Some(&VIRTUAL) => {
                     return Err(elsewhere("a virtual dataset", place));
                 }
                 message::LINK => self.link(place, LinkMessage::decode(&found.data, &self.sizes)?.0)?,
                 message::LINK_INFO => self.many_links(place, &found.data)?,
-                message::SYMBOL_TABLE => tables.extend(self.table_of(&found.data)),
+                message::SYMBOL_TABLE => table = table.or(self.table_of(&found.data)),
                 _ => {}
             }
+            has_links |= [message::LINK, message::LINK_INFO].contains(&found.msg_type);
         }
-        tables.sort_unstable();
-        tables.dedup();
-        tables.into_iter().try_for_each(|table| self.old_group(place, table))
+        // A group that has come to the new way of links may still have the table of the old one noted.
+        match table {
+            Some(table) if !has_links => self.old_group(place, table),
+            _ => Ok(()),
+        }
     }
 
     fn link(&mut self, place: &str, link: LinkMessage) -> Result<(), Trouble> {
@@ -246,8 +265,7 @@ impl Search {
             let value = bytes.iter().take(8).rev().fold(0, |value, &byte| value << 8 | u64::from(byte));
             if bytes.iter().all(|&byte| byte == 0xff) { UNDEF_ADDR } else { value }
         };
-        let table = (address(body.get(..size)?), address(body.get(size..2 * size)?));
-        (table.0 != UNDEF_ADDR && table.1 != UNDEF_ADDR).then_some(table)
+        defined(Some((address(body.get(..size)?), address(body.get(size..2 * size)?))))
     }
 
     /// The links of a group in the way of HDF5 before 1.8.
@@ -263,8 +281,7 @@ impl Search {
             for entry in node.entries {
                 let name = local_heap_get_string(&texts, entry.name_offset)?;
                 if !name.is_empty() && !matches!(entry.cache, SymbolTableCache::SoftLink { .. }) {
-                    let table =
-                        entry.cached_symbol_table().filter(|table| table.0 != UNDEF_ADDR && table.1 != UNDEF_ADDR);
+                    let table = defined(entry.cached_symbol_table());
                     self.open.push((joined(place, &name), entry.obj_header_addr, table));
                 }
             }
@@ -302,13 +319,14 @@ impl Search {
         let is_new = head.starts_with(&OHDR_SIGNATURE);
         let ordered = is_new && header.flags & 0x04 != 0;
         let mut messages = header.messages;
-        let (mut looked_at, mut seen) = (0, HashSet::new());
+        let (mut looked_at, mut seen, mut bytes) = (0, HashSet::new(), 0u64);
         while looked_at < messages.len() {
             let next = self.continuation(&messages[looked_at]);
             looked_at += 1;
             let Some((start, length)) = next.filter(|next| seen.insert(next.0)) else { continue };
-            if seen.len() > MOST_PIECES {
-                return Err(Trouble::Broken("an object header has too many pieces".into()));
+            bytes = bytes.saturating_add(length);
+            if seen.len() > MOST_PIECES || bytes > MOST_BYTES && length <= self.blocks.length {
+                return Err(Trouble::Absurd("an object header has too many pieces".into()));
             }
             let piece = self.blocks.exactly(start, usize::try_from(length).unwrap_or(usize::MAX))?;
             messages.extend(more_messages(&piece, is_new, ordered));

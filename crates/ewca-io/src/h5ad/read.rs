@@ -9,7 +9,7 @@ use crate::error::{closest, counted, excerpt, truth_name};
 use crate::finish::Draft;
 use crate::forecast::Shape;
 use crate::memory::check_room;
-use crate::source::{contained, growth_limit};
+use crate::source::{claim_limit, contained};
 use crate::sparse::{Compressed, Major, natural_numbers};
 use crate::{DenseValues, Error, ReadOptions, Role, SparseValues, Values};
 
@@ -105,7 +105,7 @@ impl<'a> H5ad<'a> {
         guard::check(path, name)?;
         let file = H5File::options().best_effort_locking().open(path);
         let file = file.map_err(|error| Error::malformed(name, "h5ad", error))?;
-        Ok(H5ad { root: file.root_group(), file, name, limit: growth_limit(length, options) })
+        Ok(H5ad { root: file.root_group(), file, name, limit: claim_limit(length, options) })
     }
 
     pub fn malformed(&self, problem: impl std::fmt::Display) -> Error {
@@ -227,19 +227,24 @@ impl<'a> H5ad<'a> {
 
     pub fn dataset(&self, path: &str) -> Result<H5Dataset, Error> {
         let dataset = self.file.dataset(path).map_err(self.because(path))?;
-        let bytes = |shape: Vec<usize>| {
-            let elements = shape.iter().try_fold(1u64, |count, &size| count.checked_mul(size as u64));
-            elements.and_then(|count| count.checked_mul(dataset.element_size().max(8) as u64))
-        };
-        // A chunk is held whole, and may be larger than what it is a part of.
-        let sizes = [Some(dataset.shape()), dataset.chunk_dims()].into_iter().flatten().map(bytes);
-        match sizes.min_by_key(|bytes| bytes.map_or(0, |bytes| u64::MAX - bytes)).flatten() {
-            Some(bytes) if bytes <= self.limit => check_room(bytes, self.name).map(|()| dataset),
-            _ => Err(Error::TooLarge { file: self.name.into(), limit: self.limit }),
+        if bytes_of(&dataset, &dataset.shape()) > self.limit {
+            return Err(Error::TooLarge { file: self.name.into(), limit: self.limit });
         }
+        Ok(dataset)
+    }
+
+    /// Refuses to read what memory cannot hold: so many elements of a dataset, and its chunks, which are held whole and may be
+    /// larger than what they are a part of.
+    fn check_room(&self, dataset: &H5Dataset, counts: &[usize]) -> Result<(), Error> {
+        let chunk = dataset.chunk_dims().map_or(0, |chunk| bytes_of(dataset, &chunk));
+        if chunk > self.limit {
+            return Err(Error::TooLarge { file: self.name.into(), limit: self.limit });
+        }
+        check_room(bytes_of(dataset, counts).max(chunk), self.name)
     }
 
     fn numbers(&self, dataset: &H5Dataset, path: &str) -> Result<Vec<f64>, Error> {
+        self.check_room(dataset, &dataset.shape())?;
         numbers(dataset, None).map_err(self.because(path))
     }
 
@@ -248,6 +253,7 @@ impl<'a> H5ad<'a> {
         if part.counts.contains(&0) {
             return Ok(Vec::new());
         }
+        self.check_room(dataset, part.counts)?;
         numbers(dataset, Some(part)).map_err(self.because(path))
     }
 
@@ -256,11 +262,14 @@ impl<'a> H5ad<'a> {
         if part.counts.contains(&0) {
             return Ok(Vec::new());
         }
+        self.check_room(dataset, part.counts)?;
         numeric(dataset, Some(part)).map_err(self.because(path))
     }
 
     fn integers(&self, path: &str) -> Result<Vec<i64>, Error> {
-        self.dataset(path)?.read_numeric_as::<i64>().map_err(self.because(path))
+        let dataset = self.dataset(path)?;
+        self.check_room(&dataset, &dataset.shape())?;
+        dataset.read_numeric_as::<i64>().map_err(self.because(path))
     }
 
     /// The group `obs` or `var`.
@@ -351,7 +360,9 @@ impl<'a> H5ad<'a> {
         }
         let (values, mask) = (format!("{path}/values"), format!("{path}/mask"));
         let mut texts = self.plain_texts(&self.dataset(&values)?, &values)?;
-        let mask = self.dataset(&mask)?.read_raw_bytes().map_err(self.because(&mask))?;
+        let flags = self.dataset(&mask)?;
+        self.check_room(&flags, &flags.shape())?;
+        let mask = flags.read_raw_bytes().map_err(self.because(&mask))?;
         for (text, _) in texts.iter_mut().zip(mask).filter(|(_, missing)| *missing != 0) {
             text.clear();
         }
@@ -359,6 +370,7 @@ impl<'a> H5ad<'a> {
     }
 
     fn plain_texts(&self, dataset: &H5Dataset, path: &str) -> Result<Vec<String>, Error> {
+        self.check_room(dataset, &dataset.shape())?;
         match numbers(dataset, None) {
             Ok(numbers) if is_truth(dataset) => Ok(numbers.iter().map(|&number| truth_name(number != 0.0)).collect()),
             Ok(numbers) => {
@@ -370,6 +382,12 @@ impl<'a> H5ad<'a> {
             Err(_) => dataset.read_strings().map_err(self.because(path)),
         }
     }
+}
+
+/// The bytes of so many elements along each dimension, as numbers of 8 bytes at least.
+fn bytes_of(dataset: &H5Dataset, counts: &[usize]) -> u64 {
+    let element = dataset.element_size().max(8) as u64;
+    counts.iter().fold(element, |bytes, &count| bytes.saturating_mul(count as u64))
 }
 
 /// A part of a dataset: where it starts and how long it is, in each dimension.
