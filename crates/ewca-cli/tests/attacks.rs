@@ -61,6 +61,21 @@ fn names_in_usage_errors_do_not_act_on_the_terminal() {
     }
 }
 
+/// Names need not be text.
+#[test]
+fn names_that_are_not_utf_8_are_shown_as_far_as_they_go() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(std::ffi::OsStr::from_bytes(b"x\xff\x1b[31m.csv"));
+    std::fs::write(&path, "a,b\n1,x\n").unwrap();
+    for command in ["fit", "inspect", "path"] {
+        let run = Command::new(env!("CARGO_BIN_EXE_ewca")).arg(command).arg(&path).output().unwrap();
+        let text = String::from_utf8([run.stdout, run.stderr].concat()).unwrap();
+        assert!(text.contains("x\u{fffd}\u{fffd}[31m.csv") && !text.contains('\x1b'), "{text:?}");
+        assert_eq!(run.status.code(), Some(i32::from(command != "inspect")), "{text}");
+    }
+}
+
 /// What is wrong with how the program took it.
 fn repelled(attack: &Attack, folder: &Path) -> Result<(), String> {
     let (code, out, err) = run(attack, folder)?;
