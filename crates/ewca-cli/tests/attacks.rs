@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use hostile::{Attack, Corpus, Fed};
 
-/// What a process may address, in KiB: 1 GiB.
-const MEMORY: &str = "1048576";
+/// What a process may address, in KiB: 640 MiB.
+const MEMORY: &str = "655360";
 /// No attack takes a second; this is for a machine that does much else.
 const PATIENCE: Duration = Duration::from_secs(60);
 

@@ -16,7 +16,7 @@ struct Pipe {
 
 impl Pipe {
     fn of(shop: &Workshop, file: &str) -> Pipe {
-        let name = format!("pipe_{file}");
+        let name = format!("pipe_{}", file.replace('/', "_"));
         let path = shop.path(&name);
         let _ = std::fs::remove_file(&path);
         assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
