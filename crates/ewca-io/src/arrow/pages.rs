@@ -180,7 +180,7 @@ impl Thrift<'_> {
             // A truth value is its type.
             1 | 2 => {}
             3 => self.at += 1,
-            4..=6 => drop(self.varint()?),
+            4..=6 => self.varint().map(|_| ())?,
             7 => self.at += 8,
             8 => {
                 let length = usize::try_from(self.varint()?).ok()?;
@@ -191,7 +191,13 @@ impl Thrift<'_> {
                 let count = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
                 for _ in 0..count {
                     // In a list a truth value takes a byte.
-                    if matches!(head & 0x0f, 1 | 2) { drop(self.byte()?) } else { self.skip(head & 0x0f, depth + 1)? }
+                    match head & 0x0f {
+                        1 | 2 => self.at += 1,
+                        kind => self.skip(kind, depth + 1)?,
+                    }
+                    if self.at > self.bytes.len() {
+                        return None;
+                    }
                 }
             }
             12 => {
