@@ -52,6 +52,17 @@ impl Written {
 }
 
 impl Exports {
+    /// Makes sure that what is to be copied can be read again.
+    pub fn check_input(&self, input: &Input) -> Result<(), Failure> {
+        match self.anndata.is_some() && input.is_stream() {
+            true => Err(Failure::Unfit {
+                file: input.name(),
+                problem: "cannot be copied for --write-anndata: it can be read only once; name a file".into(),
+            }),
+            false => Ok(()),
+        }
+    }
+
     /// Makes sure that all of them can be written: a long fit should not find out at its end.
     pub fn rehearse(&self) -> Result<(), Failure> {
         let files = [&self.scores, &self.loadings, &self.plan, &self.dense_plan, &self.anndata];

@@ -45,6 +45,7 @@ fn fit(job: &FitJob, cluster: Option<&Cluster>, console: Console) -> Result<Outc
     let report = job.report.as_ref().map(|_| Reporting { components: job.wanted.components, steps: 0 });
     let plan = memory::Plan { params: &job.params, limits: job.limits, file: &name, report };
 
+    job.exports.check_input(&job.table.input)?;
     // A process that fails alone must not leave the others waiting.
     let held = agreed(cluster, Held::open(job, &plan, cluster, console))?;
     let refused = |source| Failure::Fit { file: name.clone(), source };

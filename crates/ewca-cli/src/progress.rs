@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::checkpoint::Keeper;
 use crate::interrupt;
-use crate::terminal::Console;
+use crate::terminal::{Console, one_line};
 use crate::text;
 
 /// Steps of the bar: finer than any terminal shows.
@@ -20,7 +20,7 @@ const MOMENT: Duration = Duration::from_millis(300);
 /// A spinner with a message, for work whose end is not known. It appears with [`turn`].
 pub fn spinner(message: String, console: Console) -> ProgressBar {
     let target = if console.talks() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-    let bar = ProgressBar::with_draw_target(Some(STEPS), target).with_message(message);
+    let bar = ProgressBar::with_draw_target(Some(STEPS), target).with_message(one_line(&message));
     if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
         bar.set_style(style);
     }
