@@ -8,6 +8,7 @@ use ewca_io::{FittedPreprocessing, Preprocessing, ReadOptions, Table, Values, re
 
 use crate::args::TableJob;
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::progress;
 use crate::terminal::Console;
 
@@ -88,6 +89,7 @@ impl TableJob {
         progress::turn(&spinner);
         let table = self.input.read(&self.read);
         spinner.finish_and_clear();
+        interrupt::check()?;
         Ok(table?)
     }
 }

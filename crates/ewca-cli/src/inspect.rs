@@ -4,17 +4,17 @@ use std::fmt::Write;
 use std::io::Read;
 use std::path::Path;
 
-use ewca_io::{Format, Inspection, ModelFile, Summary, is_model};
+use ewca_io::{Format, Inspection, ModelFile, Summary, is_model, read_model};
 use serde_json::json;
 
 use crate::args::TableJob;
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::outcome::Outcome;
-use crate::results::MODEL;
+use crate::results::{MODEL, mixture};
 use crate::terminal::Console;
 use crate::text::{count, number, percent, wrapped};
-use crate::transform::model_at;
+use crate::transform::model_file;
 
 /// Names that are shown of each kind.
 const SHOWN: usize = 6;
@@ -28,7 +28,12 @@ pub fn run(job: &TableJob, console: Console) -> Result<Outcome, Failure> {
         });
     };
     if holds_model(path) {
-        let file = model_at(path)?;
+        let model = model_file(path);
+        let file = read_model(&model)?;
+        let is_in_place = model.file_name().is_some_and(|name| name == MODEL);
+        for problem in model.parent().filter(|_| is_in_place).iter().flat_map(|folder| mixture(folder, None)) {
+            console.warn(&format!("{}: {problem}", model.parent().unwrap_or(path).display()));
+        }
         console.say(&about_model(path, &file));
         console.report(&model_record(path, &file));
     } else {

@@ -4,16 +4,21 @@ use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
 
 use ewca::Matrix;
-use ewca_io::{Frame, TextColumn, write_atomically, write_table};
+use ewca_io::{Frame, Staged, TextColumn, stage_table, sweep, write_atomically};
 use serde_json::json;
 
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::results::component_name;
 use crate::terminal::Console;
 
+/// Rows that are written between two looks at whether the user wants to stop.
+const BLOCK: usize = 4096;
+
 /// Makes sure that a file can be written, before the work that it is for. An atomic write that is given up before its end
-/// touches nothing, but meets every obstacle that a real one would.
+/// touches nothing, but meets every obstacle that a real one would. What killed runs have left in its folder is swept.
 pub fn rehearse(path: &Path) -> Result<(), Failure> {
+    path.parent().iter().for_each(|folder| sweep(folder));
     let mut could_write = false;
     let outcome = write_atomically(path, |_| {
         could_write = true;
@@ -26,18 +31,45 @@ pub fn rehearse(path: &Path) -> Result<(), Failure> {
 pub fn give(frame: &Frame<'_>, file: Option<&Path>, console: Console) -> Result<(), Failure> {
     match file {
         Some(path) => {
-            write_table(path, frame)?;
+            stopping(path, stage_frame(path, frame, interrupt::requested))?.commit()?;
             let (rows, columns) = (frame.rows, frame.texts.len() + frame.columns.len());
             console.say(&format!("Written to {}: {rows} rows x {columns} columns\n", path.display()));
             console.report(&json!({ "event": "written", "file": path, "rows": rows, "columns": columns }));
             Ok(())
         }
-        None => match print(frame) {
-            // Whoever read the start of the table has seen enough.
-            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-            other => other.map_err(|source| Failure::Print { source }),
-        },
+        None => print(frame).map_err(|source| Failure::Print { source }),
     }
+}
+
+/// Writes a table next to its place, unless it is told to stop.
+pub fn stage_frame(path: &Path, frame: &Frame<'_>, stop: impl Fn() -> bool) -> Result<Staged, ewca_io::Error> {
+    stage_table(path, frame.rows, |table| {
+        frame.in_blocks(BLOCK, |block| {
+            go_on(&stop)?;
+            table.add(block)
+        })
+    })
+}
+
+/// An error where the user wants to stop.
+pub fn go_on(stop: impl Fn() -> bool) -> io::Result<()> {
+    // The kind `Interrupted` would make writers try again.
+    if stop() { Err(io::Error::other(Stopped)) } else { Ok(()) }
+}
+
+/// The user wants to stop.
+#[derive(Debug, thiserror::Error)]
+#[error("interrupted")]
+struct Stopped;
+
+/// What was staged, or why not: because the user stopped it, or because it failed.
+pub fn stopping(path: &Path, staged: Result<Staged, ewca_io::Error>) -> Result<Staged, Failure> {
+    staged.map_err(|error| match &error {
+        ewca_io::Error::Write { source, .. } if source.get_ref().is_some_and(|inner| inner.is::<Stopped>()) => {
+            Failure::Interrupted { file: path.into() }
+        }
+        _ => error.into(),
+    })
 }
 
 /// Gives scores: ids, labels where there are some, and one column per component.

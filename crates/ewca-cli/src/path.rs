@@ -31,7 +31,8 @@ const RANGE: f64 = 200.0;
 /// Data in groups collapse later: further epsilons to find it, each by the same factor.
 const FURTHER: usize = 10;
 
-const COLUMNS: [&str; 9] = [
+/// The columns of the table.
+pub const COLUMNS: [&str; 9] = [
     "epsilon",
     "perplexity",
     "loss",
@@ -52,7 +53,7 @@ pub fn run(job: &PathJob, console: Console) -> Result<Outcome, Failure> {
         Steps::Epsilons(steps) | Steps::Perplexities(steps) => steps.len(),
     };
     let report = job.report.as_ref().map(|_| Reporting { components: job.components, steps });
-    let plan = memory::Plan { params: &job.params, limits: job.limits, file: &name, report };
+    let plan = memory::Plan { params: &job.params, limits: job.limits, file: &name, report, exports: None };
     let reading = plan.before_reading(&job.table, &job.preprocessing)?;
     let data = Dataset::to_fit(job.table.read(console)?, &job.preprocessing, &name)?;
     let refused = |source| Failure::Fit { file: name.clone(), source };

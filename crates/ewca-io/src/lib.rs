@@ -54,7 +54,7 @@ pub use checksum::Checksum;
 pub use error::{Error, Place, Role};
 pub use forecast::{Forecast, forecast, name_bytes};
 pub use format::Format;
-pub use h5ad::{AnnDataResults, Parameter, write_anndata};
+pub use h5ad::{AnnDataResults, Parameter, stage_anndata, write_anndata};
 pub use inspect::{ArrayInfo, Inspection, Summary, inspect};
 pub use model::{MODEL_FORMAT, ModelFile, is_model, model_bytes, read_model, read_model_bytes, write_model};
 pub use options::{Missing, ReadOptions};
@@ -63,6 +63,6 @@ pub use preprocess::{FittedPreprocessing, Preprocessing};
 pub use read::{read_table, read_table_from};
 pub use table::{DenseValues, SparseValues, Table, Values};
 pub use write::{
-    AtomicWriter, Frame, Partner, TextColumn, write_atomically, write_matrix_npy, write_partners, write_table,
-    write_table_csv,
+    AtomicWriter, Frame, Marks, Partner, Staged, TableWriter, TextColumn, add_partners, marks, stage, stage_matrix_npy,
+    stage_table, sweep, write_atomically, write_matrix_npy, write_partners, write_table, write_table_csv,
 };
