@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use ewca::{Model, Params, Samples, Source as _};
+use ewca::{Model, Params, Samples, Source as _, Termination};
 use ewca_io::ModelFile;
 use serde::Serialize;
 
@@ -145,9 +145,8 @@ fn fit(job: &FitJob, cluster: Option<&Cluster>, console: Console) -> Result<Outc
     folder.commit_fit(&mut summary)?;
     interrupt::results_are_safe();
 
-    // A fit that was stopped is still written everywhere; Ctrl-C from now on stops the writing.
-    let stopped = interrupt::requested();
-    let stop = || !stopped && interrupt::requested();
+    // A fit that was stopped is still written everywhere; Ctrl-C after the fit stops the writing.
+    let stop = || model.termination != Termination::Interrupted && interrupt::requested();
     let (mut exports, mut failure) = job.exports.stage(Exporting { input: &job.table.input, data, model, stop: &stop });
     writing.finish_and_clear();
     if let Some(wish) = job.report.as_ref().filter(|_| failure.is_none()) {

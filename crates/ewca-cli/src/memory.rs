@@ -12,7 +12,7 @@ use crate::input::{Dataset, Input};
 /// What the program takes on the smallest of tables, as measured on x86-64 Linux.
 const PROGRAM: usize = 13 << 19;
 /// What reading took beside the table stays with the allocator, up to about this.
-const LEFT_BEHIND: usize = 16 << 20;
+const LEFT_BEHIND: usize = 6 << 20;
 
 /// Parameters that keep to the limit, and what the run will take at most.
 #[derive(Debug)]
@@ -166,5 +166,36 @@ fn held(promised: &Forecast) -> usize {
     match promised.stored {
         Some(stored) => promised.table().saturating_add(stored.saturating_mul(12)),
         None => promised.table(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ewca::Ewca;
+
+    use super::*;
+
+    #[test]
+    fn exports_count() {
+        let exports = |plan: Option<&str>, anndata: Option<&str>| Exports {
+            scores: None,
+            loadings: None,
+            plan: plan.map(Into::into),
+            partners: 20_000,
+            dense_plan: None,
+            anndata: anndata.map(Into::into),
+        };
+        let params = Ewca::params(2);
+        let limits = Limits { max_memory: Some(1 << 30), threads: None };
+        let predict = |exports: &Exports| {
+            let plan = Plan { params: &params, limits, file: "t.h5ad", report: None, exports: Some((exports, 2)) };
+            plan.predict(20_000, 10, 1 << 20, 1 << 20).map(|prediction| prediction.peak)
+        };
+        let bare = predict(&exports(None, None)).unwrap();
+        assert!(predict(&exports(Some("plan.csv"), None)).unwrap() <= bare + (100 << 20));
+        // All pairs of an AnnData plan are held: 4e8 of them.
+        assert!(
+            matches!(predict(&exports(None, Some("out.h5ad"))), Err(Failure::Memory { needed, .. }) if needed > 20 << 30)
+        );
     }
 }

@@ -29,16 +29,36 @@ pub fn rehearse(path: &Path) -> Result<(), Failure> {
 
 /// Gives a table to the file that was named, and says so; or to standard output.
 pub fn give(frame: &Frame<'_>, file: Option<&Path>, console: Console) -> Result<(), Failure> {
-    match file {
-        Some(path) => {
-            stopping(path, stage_frame(path, frame, interrupt::requested))?.commit()?;
-            let (rows, columns) = (frame.rows, frame.texts.len() + frame.columns.len());
-            console.say(&format!("Written to {}: {rows} rows x {columns} columns\n", path.display()));
-            console.report(&json!({ "event": "written", "file": path, "rows": rows, "columns": columns }));
-            Ok(())
-        }
-        None => print(frame).map_err(|source| Failure::Print { source }),
-    }
+    give_blocks(frame.rows, file, console, |put| frame.in_blocks(BLOCK, put))
+}
+
+/// The same for a table of so many rows that is made while it is given: `make` puts frame after frame.
+pub fn give_blocks(
+    rows: usize,
+    file: Option<&Path>,
+    console: Console,
+    make: impl FnOnce(&mut dyn FnMut(&Frame<'_>) -> io::Result<()>) -> io::Result<()>,
+) -> Result<(), Failure> {
+    let Some(path) = file else {
+        let mut out = Printer { out: BufWriter::new(io::stdout().lock()), begun: false };
+        let printed = make(&mut |frame| go_on(interrupt::requested).and_then(|()| out.print(frame)));
+        return match printed.and_then(|()| out.out.flush()) {
+            Err(source) if is_stopped(&source) => Err(Failure::Stopped),
+            other => other.map_err(|source| Failure::Print { source }),
+        };
+    };
+    let mut columns = 0;
+    let staged = stage_table(path, rows, |table| {
+        make(&mut |frame| {
+            go_on(interrupt::requested)?;
+            columns = frame.texts.len() + frame.columns.len();
+            table.add(frame)
+        })
+    });
+    stopping(path, staged)?.commit()?;
+    console.say(&format!("Written to {}: {rows} rows x {columns} columns\n", path.display()));
+    console.report(&json!({ "event": "written", "file": path, "rows": rows, "columns": columns }));
+    Ok(())
 }
 
 /// Writes a table next to its place, unless it is told to stop.
@@ -65,11 +85,13 @@ struct Stopped;
 /// What was staged, or why not: because the user stopped it, or because it failed.
 pub fn stopping(path: &Path, staged: Result<Staged, ewca_io::Error>) -> Result<Staged, Failure> {
     staged.map_err(|error| match &error {
-        ewca_io::Error::Write { source, .. } if source.get_ref().is_some_and(|inner| inner.is::<Stopped>()) => {
-            Failure::Interrupted { file: path.into() }
-        }
+        ewca_io::Error::Write { source, .. } if is_stopped(source) => Failure::Interrupted { file: path.into() },
         _ => error.into(),
     })
+}
+
+fn is_stopped(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<Stopped>())
 }
 
 /// Gives scores: ids, labels where there are some, and one column per component.
@@ -93,18 +115,27 @@ pub fn id_columns<'a>(ids: &'a [String], labels: Option<&'a [String]>) -> Vec<Te
     texts
 }
 
-/// The same text as in a .csv file: numbers have the fewest digits that give the same bits when read again.
-fn print(frame: &Frame<'_>) -> io::Result<()> {
-    let mut out = BufWriter::new(io::stdout().lock());
-    let names = frame.texts.iter().map(|text| text.name).chain(frame.columns.iter().map(String::as_str));
-    writeln!(out, "{}", names.map(quoted).collect::<Vec<_>>().join(","))?;
-    for row in 0..frame.rows {
-        let texts = frame.texts.iter().map(|text| quoted(&text.cells[row]));
-        let values = &frame.values[row * frame.columns.len()..][..frame.columns.len()];
-        let cells: Vec<String> = texts.chain(values.iter().map(|value| format!("{value:?}"))).collect();
-        writeln!(out, "{}", cells.join(","))?;
+/// Standard output.
+struct Printer {
+    out: BufWriter<io::StdoutLock<'static>>,
+    begun: bool,
+}
+
+impl Printer {
+    /// The same text as in a .csv file: numbers have the fewest digits that give the same bits when read again.
+    fn print(&mut self, frame: &Frame<'_>) -> io::Result<()> {
+        if !std::mem::replace(&mut self.begun, true) {
+            let names = frame.texts.iter().map(|text| text.name).chain(frame.columns.iter().map(String::as_str));
+            writeln!(self.out, "{}", names.map(quoted).collect::<Vec<_>>().join(","))?;
+        }
+        for row in 0..frame.rows {
+            let texts = frame.texts.iter().map(|text| quoted(&text.cells[row]));
+            let values = &frame.values[row * frame.columns.len()..][..frame.columns.len()];
+            let cells: Vec<String> = texts.chain(values.iter().map(|value| format!("{value:?}"))).collect();
+            writeln!(self.out, "{}", cells.join(","))?;
+        }
+        Ok(())
     }
-    out.flush()
 }
 
 /// A cell of text, in quotes where it must be.
