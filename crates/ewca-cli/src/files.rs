@@ -13,6 +13,7 @@ use ewca_io::marks;
 use ewca_lab::experiments::Experiment;
 
 use crate::args::{Job, TableJob};
+use crate::checkpoint;
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::manual;
@@ -39,6 +40,8 @@ struct Output {
     option: &'static str,
     /// Whether the user named the folder, and the program the file.
     in_folder: bool,
+    /// Whether it is only on its way to another place.
+    is_unfinished: bool,
 }
 
 impl Files {
@@ -58,12 +61,12 @@ impl Files {
     }
 
     fn writes<'p>(&mut self, option: &'static str, path: impl Into<Option<&'p PathBuf>>) {
-        self.outputs.extend(path.into().map(|path| Output { path: path.clone(), option, in_folder: false }));
+        self.outputs.extend(path.into().map(|path| output(path.clone(), option)));
     }
 
     fn fills(&mut self, option: &'static str, folder: &Path, names: impl IntoIterator<Item = impl AsRef<Path>>) {
-        let output = |name: &Path| Output { path: folder.join(name), option, in_folder: true };
-        self.outputs.extend(names.into_iter().map(|name| output(name.as_ref())));
+        let inside = |name: &Path| Output { in_folder: true, ..output(folder.join(name), option) };
+        self.outputs.extend(names.into_iter().map(|name| inside(name.as_ref())));
     }
 
     /// Refuses what would destroy something; with `overwrite`, only inputs and other outputs.
@@ -100,10 +103,15 @@ impl Files {
     }
 }
 
+/// A file that the user named.
+fn output(path: PathBuf, option: &'static str) -> Output {
+    Output { path, option, in_folder: false, is_unfinished: false }
+}
+
 /// Why a file that is in the place of an output stays there.
 fn obstacle(output: &Output) -> Option<String> {
     let path = &output.path;
-    if !path.is_file() {
+    if !path.is_file() || output.is_unfinished {
         return None;
     }
     let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
@@ -233,7 +241,11 @@ impl Job {
                 files.writes("--dense-plan", &exports.dense_plan);
                 files.writes("--write-anndata", &exports.anndata);
                 files.writes("--report", job.report.as_ref().map(|wish| &wish.file));
-                files.writes("--checkpoint", job.checkpoint.as_ref().map(|checkpoint| &checkpoint.file));
+                if let Some(checkpoint) = &job.checkpoint {
+                    files.writes("--checkpoint", &checkpoint.file);
+                    let unfinished = output(checkpoint::unfinished(&checkpoint.file), "--checkpoint");
+                    files.outputs.push(Output { is_unfinished: true, ..unfinished });
+                }
                 // A fit that goes on may keep its state where it found it.
                 let kept = job.checkpoint.as_ref().map(|checkpoint| Identity::of(&checkpoint.file));
                 let resumed =

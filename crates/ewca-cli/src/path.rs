@@ -75,6 +75,7 @@ pub fn run(job: &PathJob, console: Console) -> Result<Outcome, Failure> {
     let columns = COLUMNS.map(String::from);
     let values = rows.concat();
     write_table(&job.output, &Frame { rows: rows.len(), texts: &[], columns: &columns, values: &values })?;
+    interrupt::results_are_safe();
     console.say(&account(&models, &job.preprocessing));
     console.say(&format!("\nWritten to {}: {}\n", job.output.display(), count(rows.len(), "row")));
     if let (Some(wish), Some(model)) = (&job.report, of_the_path(&models)) {

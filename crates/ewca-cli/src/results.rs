@@ -266,6 +266,8 @@ pub struct Record {
     /// What a run that did not come to its end may have left: names and checksums.
     unfinished: BTreeSet<(String, String)>,
     has_summary: bool,
+    /// Whether the summary is of a version that wrote no checksums.
+    is_old: bool,
 }
 
 impl Record {
@@ -277,11 +279,12 @@ impl Record {
         let summary: serde_json::Value = summary.unwrap_or_default();
         let has_summary = summary["schema"].as_str().is_some_and(|schema| schema.starts_with("ewca.summary/"));
         let checksums = summary["checksums"].as_object().filter(|_| has_summary);
+        let is_old = has_summary && checksums.is_none();
         let pairs = checksums.into_iter().flatten();
         let mut recorded: Checksums =
             pairs.filter_map(|(name, sum)| Some((name.clone(), sum.as_str()?.to_string()))).collect();
         recorded.extend(text_of(&folder.join(SUMS)).and_then(|text| pairs_of(&text)).into_iter().flatten());
-        Self { recorded, unfinished, has_summary }
+        Self { recorded, unfinished, has_summary, is_old }
     }
 
     /// Whether this program wrote the file that has this name in the folder, and nobody has changed it.
@@ -293,6 +296,8 @@ impl Record {
     /// Why a file that is in the folder must not be replaced.
     pub fn obstacle(&self, name: &str, path: &Path) -> Option<String> {
         let own = match name {
+            // Where there are no checksums, names must do.
+            _ if self.is_old => true,
             SUMMARY => self.has_summary,
             SUMS => text_of(path).and_then(|text| pairs_of(&text)).is_some(),
             _ => self.vouches_for(name, path),
@@ -461,6 +466,18 @@ mod tests {
         fs::write(&theirs, "edited").unwrap();
         let refused = write(folder.path(), "newer").commit_figures(false).unwrap_err().to_string();
         assert!(refused.contains("has been changed"), "{refused}");
+    }
+
+    #[test]
+    fn a_folder_of_an_old_version_can_be_used_again() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(SCORES), "id,ewca1\n").unwrap();
+        let obstacle = || Record::of(folder.path()).obstacle(SCORES, &folder.path().join(SCORES));
+        assert!(obstacle().is_some());
+        fs::write(folder.path().join(SUMMARY), r#"{"schema": "other", "checksums": {}}"#).unwrap();
+        assert!(obstacle().is_some());
+        fs::write(folder.path().join(SUMMARY), r#"{"schema": "ewca.summary/1"}"#).unwrap();
+        assert_eq!((obstacle(), mixture(folder.path(), None)), (None, Vec::new()));
     }
 
     #[test]

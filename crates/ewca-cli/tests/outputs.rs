@@ -41,6 +41,7 @@ fn an_output_that_is_an_input_is_refused_by_every_command() {
     shop.write("in/scores.csv", shop.read("data.csv"));
     fs::copy(shop.path("ewca-out/scores.csv"), shop.path("z.csv")).unwrap();
     fs::copy(shop.path("data.csv"), shop.path("data.html")).unwrap();
+    fs::copy(shop.path("data.csv"), shop.path("data.part")).unwrap();
     fs::copy(shop.path("ewca-out/model.safetensors"), shop.path("model.csv")).unwrap();
     shop.run(
         &[&["fit", "data.csv", "-q", "-o", "x", "--checkpoint", "state", "--checkpoint-every", "0"], &COLUMNS[..]]
@@ -54,6 +55,7 @@ fn an_output_that_is_an_input_is_refused_by_every_command() {
         (&["fit", "data.csv", "--loadings", "data.csv"], "--loadings would replace"),
         (&["fit", "data.csv", "--plan", "./data.csv"], "--plan would replace"),
         (&["fit", "data.csv", "--checkpoint", "data.csv"], "--checkpoint would replace"),
+        (&["fit", "data.part", "--checkpoint", "data"], "--checkpoint would replace the input data.part"),
         (&["fit", "data.csv", "--resume", "state", "--scores", "new/../data.csv"], "--scores would replace"),
         (&["fit", "data.html", "--report", "data.html"], "--report would replace"),
         (&["fit", "in/scores.csv", "-o", "in"], "-o would replace the input in/scores.csv; name another folder"),
