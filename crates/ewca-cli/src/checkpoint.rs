@@ -71,14 +71,20 @@ impl Keeper {
     }
 }
 
+/// Where a state is until it is complete.
+pub fn unfinished(file: &Path) -> PathBuf {
+    let mut name = file.as_os_str().to_os_string();
+    name.push(".part");
+    name.into()
+}
+
 /// Puts bytes in the place of a file, whole or not at all. What is not finished has a fixed name, so that a program that is
 /// killed while it writes leaves no more than one such file, and the next state takes it over.
 fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
     if fs::metadata(file).is_ok_and(|existing| !existing.is_file()) {
         return fs::write(file, bytes);
     }
-    let mut unfinished = file.as_os_str().to_os_string();
-    unfinished.push(".part");
+    let unfinished = unfinished(file);
     let write = || {
         let mut out = File::create(&unfinished)?;
         out.write_all(bytes)?;

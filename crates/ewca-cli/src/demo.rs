@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
@@ -25,7 +24,8 @@ use crate::text::{number, percent, time};
 
 /// 83 tumour samples x 2308 gene expressions: see data/khan2001.md.
 const DATA: &[u8] = include_bytes!("../../../data/khan2001.csv.gz");
-const FILE: &str = "khan2001.csv.gz";
+/// The name of the data in the folder of results.
+pub const FILE: &str = "khan2001.csv.gz";
 const COMPONENTS: usize = 5;
 /// Samples whose strongest partners are shown, and how many of them.
 const SHOWN_SAMPLES: usize = 4;
@@ -34,7 +34,8 @@ const SHOWN_PARTNERS: usize = 3;
 const PATH_STEPS: usize = 20;
 const PATH_FROM: f64 = 0.05;
 const PATH_TO: f64 = 14.0;
-const REPORT: &str = "report.html";
+/// The name of the report in the folder of results.
+pub const REPORT: &str = "report.html";
 /// Spreads to compare the fit with.
 const OTHER_PERPLEXITIES: [f64; 3] = [3.0, 10.0, 20.0];
 
@@ -45,7 +46,7 @@ pub fn run(job: &DemoJob, console: Console) -> Result<Outcome, Failure> {
     let test = read("test")?;
     let read = clock.elapsed();
 
-    let folder = ResultsFolder::make(&job.output)?;
+    let mut folder = ResultsFolder::make(&job.output)?;
     let samples = train.samples().map_err(refused)?;
     let wanted = Wanted { components: COMPONENTS, ..Wanted::default() };
     let params = Ewca::params(COMPONENTS)
@@ -74,13 +75,18 @@ pub fn run(job: &DemoJob, console: Console) -> Result<Outcome, Failure> {
         training_checksum: train.table.checksum(),
     };
     let model = &file.model;
-    let summary = Summary::new(source, &wanted, model, times);
-    folder.write(&train, &file, &summary)?;
-    folder.write_file(FILE, |file| file.write_all(DATA))?;
+    let mut summary = Summary::new(source, &wanted, model, times);
+    folder.add_results(&train, &file)?;
+    folder.add_bytes(FILE, DATA)?;
     let wish = ReportWish { file: job.report.clone().unwrap_or_else(|| folder.path().join(REPORT)), tsne: true };
     let source = ReportSource { name: FILE, label: Some("class"), data: &train, samples: &samples };
     // The first of the spreads is PCA.
-    source.write(&wish, model, &spreads[0].1, &path, console)?;
+    let (_, report) = source.stage(&wish, model, &spreads[0].1, &path, console)?;
+    match folder.name_of(&wish.file) {
+        Some(name) => folder.add(&name, report)?,
+        None => report.commit()?,
+    }
+    folder.commit_fit(&mut summary)?;
 
     let mut text = introduction(&train, &test);
     text.push_str(&the_fit(model, times));

@@ -4,17 +4,17 @@ use std::fmt::Write;
 use std::io::Read;
 use std::path::Path;
 
-use ewca_io::{Format, Inspection, ModelFile, Summary, inspect, inspect_bytes, is_model, read_model_bytes};
+use ewca_io::{Format, Inspection, ModelFile, Summary, inspect, inspect_bytes, is_model, read_model, read_model_bytes};
 use serde_json::json;
 
 use crate::args::TableJob;
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::outcome::Outcome;
-use crate::results::MODEL;
+use crate::results::{MODEL, mixture};
 use crate::terminal::{Console, one_line};
 use crate::text::{count, number, percent, wrapped};
-use crate::transform::model_at;
+use crate::transform::model_file;
 
 /// Names that are shown of each kind.
 const SHOWN: usize = 6;
@@ -23,6 +23,7 @@ const SHOWN: usize = 6;
 pub fn run(job: &TableJob, console: Console) -> Result<Outcome, Failure> {
     match look(job)? {
         Found::Model(file) => {
+            warn_of_mixture(&job.input, console);
             console.say(&about_model(&job.input, &file));
             console.report(&model_record(&job.input, &file));
         }
@@ -45,7 +46,7 @@ enum Found {
 fn look(job: &TableJob) -> Result<Found, Failure> {
     match &job.input {
         Input::File(path) if !job.input.is_stream() => match holds_model(path) {
-            true => Ok(Found::Model(Box::new(model_at(path)?))),
+            true => Ok(Found::Model(Box::new(read_model(&model_file(path))?))),
             false => Ok(Found::Table(inspect(path, &job.read)?)),
         },
         stream => {
@@ -55,6 +56,16 @@ fn look(job: &TableJob) -> Result<Found, Failure> {
                 false => Ok(Found::Table(inspect_bytes(bytes, &stream.name(), &job.read)?)),
             }
         }
+    }
+}
+
+/// Says where a model does not belong to the files beside it.
+fn warn_of_mixture(input: &Input, console: Console) {
+    let Input::File(path) = input else { return };
+    let model = model_file(path);
+    let Some(folder) = model.parent().filter(|_| model.file_name().is_some_and(|name| name == MODEL)) else { return };
+    for problem in mixture(folder, None) {
+        console.warn(&format!("{}: {problem}", folder.display()));
     }
 }
 

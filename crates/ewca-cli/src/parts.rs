@@ -9,6 +9,7 @@ use ewca_io::{Checksum, DenseValues, FittedPreprocessing, Preprocessing, ReadOpt
 
 use crate::failure::Failure;
 use crate::input::Dataset;
+use crate::interrupt;
 
 /// The bytes of a part, where the memory allows it.
 const PART: usize = 32 << 20;
@@ -87,6 +88,7 @@ impl Parts {
 
     /// The rows of this process, in memory.
     pub fn own_rows(&self) -> Result<Table, Failure> {
+        interrupt::check()?;
         Ok(self.read_rows(self.own.clone())?)
     }
 
@@ -99,6 +101,7 @@ impl Parts {
             labels: None,
         };
         for start in (0..self.all_rows()).step_by(self.part_rows) {
+            interrupt::check()?;
             self.read_rows(start..(start + self.part_rows).min(self.all_rows()))?;
         }
         Ok(())

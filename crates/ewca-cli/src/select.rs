@@ -26,12 +26,16 @@ use crate::text::{count, number, percent, wrapped};
 const AUTOMATIC: usize = 20;
 const RANGE: (f64, f64) = (0.1, 4.0);
 
+/// The columns of the table.
+pub const COLUMNS: [&str; 7] = ["method", "k", "mean", "q1", "median", "q3", "epsilon"];
+
 /// Runs the job.
 pub fn run(job: &SelectJob, console: Console) -> Result<Outcome, Failure> {
     let name = job.table.input.name();
     start_threads(job.limits.threads)?;
     let (least, most) = (job.components[0], job.components[job.components.len() - 1]);
-    let plan = memory::Plan { params: &Ewca::params(most), limits: job.limits, file: &name, report: None };
+    let plan =
+        memory::Plan { params: &Ewca::params(most), limits: job.limits, file: &name, report: None, exports: None };
     let reading = plan.before_reading(&job.table, &job.preprocessing)?;
     let data = Dataset::to_fit(job.table.read(console)?, &job.preprocessing, &name)?;
     plan.for_table(&data, reading)?;
@@ -85,8 +89,8 @@ fn write(found: &Selection, job: &SelectJob) -> Result<(), Failure> {
             values.extend([cell.k as f64, spread.mean, spread.q1, spread.median, spread.q3, epsilon]);
         }
     }
-    let columns = ["k", "mean", "q1", "median", "q3", "epsilon"].map(String::from);
-    let texts = [TextColumn { name: "method", cells: &methods }];
+    let texts = [TextColumn { name: COLUMNS[0], cells: &methods }];
+    let columns: Vec<String> = COLUMNS[1..].iter().map(|name| name.to_string()).collect();
     write_table(&job.output, &Frame { rows: methods.len(), texts: &texts, columns: &columns, values: &values })?;
     Ok(())
 }

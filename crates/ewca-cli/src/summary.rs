@@ -7,6 +7,7 @@ use ewca_io::Preprocessing;
 use serde::Serialize;
 
 use crate::args::Wanted;
+use crate::results::Checksums;
 
 /// The name of this layout. It changes when a key changes its meaning or goes away; new keys may come under the same name.
 const SCHEMA: &str = "ewca.summary/1";
@@ -46,6 +47,8 @@ pub struct Summary<'a> {
     attempt: usize,
     seed: u64,
     seconds: Seconds,
+    /// The SHA-256 of the files that were written with it, by their names.
+    pub checksums: Checksums,
 }
 
 #[derive(Debug, Serialize)]
@@ -124,6 +127,7 @@ impl<'a> Summary<'a> {
                 iterations: model.timings.iterations.as_secs_f64(),
                 finish: model.timings.finish.as_secs_f64(),
             },
+            checksums: Checksums::new(),
         }
     }
 }

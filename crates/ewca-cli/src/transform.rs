@@ -1,6 +1,6 @@
 //! `ewca transform`: the scores of new samples.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ewca_io::{ModelFile, ReadOptions, is_stream, read_model, read_model_bytes, read_stream_at};
 
@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::input::Dataset;
 use crate::outcome::Outcome;
 use crate::output;
-use crate::results::MODEL;
+use crate::results::{MODEL, check_model};
 use crate::terminal::{Console, one_line};
 
 /// Runs the job.
@@ -22,12 +22,20 @@ pub fn run(job: &TransformJob, console: Console) -> Result<Outcome, Failure> {
     Ok(Outcome::Converged)
 }
 
-/// The model at a path; a folder stands for the model in it, and a pipe is read once.
+/// The model at a path; a folder stands for the model in it. One that does not belong to the summary beside it is refused.
 pub fn model_at(path: &Path) -> Result<ModelFile, Failure> {
     if is_stream(path) {
         let bytes = read_stream_at(path, &ReadOptions::default())?;
         return Ok(read_model_bytes(&bytes, &one_line(&path.display().to_string()))?);
     }
+    let file = model_file(path);
+    let model = read_model(&file)?;
+    check_model(&file)?;
+    Ok(model)
+}
+
+/// The file of the model at a path.
+pub fn model_file(path: &Path) -> PathBuf {
     let inside = path.join(MODEL);
-    Ok(read_model(if path.is_dir() && inside.exists() { &inside } else { path })?)
+    if path.is_dir() && inside.exists() { inside } else { path.into() }
 }

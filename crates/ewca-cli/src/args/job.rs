@@ -18,6 +18,8 @@ use crate::terminal::Console;
 pub struct Request {
     /// How much to say, and in which form.
     pub console: Console,
+    /// Whether files that this program did not write may be replaced.
+    pub overwrite: bool,
     /// What to do.
     pub job: Job,
 }
@@ -244,6 +246,8 @@ pub struct ReproduceJob {
     pub threads: Option<usize>,
     /// The folder for the figures.
     pub output: PathBuf,
+    /// Whether files that this program did not write may be replaced.
+    pub overwrite: bool,
 }
 
 /// EWCA beside PCA on many sets.
@@ -259,6 +263,8 @@ pub struct EvidenceJob {
     pub threads: Option<usize>,
     /// The folder for tables and figures.
     pub output: PathBuf,
+    /// Whether files that this program did not write may be replaced.
+    pub overwrite: bool,
 }
 
 /// The steps of a path.

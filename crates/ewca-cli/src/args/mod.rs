@@ -7,6 +7,7 @@ mod table;
 pub mod values;
 
 use std::io::IsTerminal;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -25,6 +26,8 @@ use table::{PreprocessingArgs, TableArgs};
 use values::{Counts, Numbers};
 
 use crate::exports::Exports;
+use crate::failure::Failure;
+use crate::outcome::CLOSED_PIPE;
 use crate::terminal::{Console, Verbosity, printable};
 
 /// Reads the command line. Wrong usage ends the program with exit code 2 and a message.
@@ -47,14 +50,24 @@ pub fn parse() -> Request {
             eprint!("{}", printable(&text, styled));
             std::process::exit(2);
         }
-        error.exit()
+        match error.print().and_then(|()| std::io::stdout().flush()) {
+            Ok(()) => std::process::exit(0),
+            Err(source) => {
+                let failure = Failure::Print { source };
+                if failure.code() != CLOSED_PIPE {
+                    Console { verbosity: Verbosity::Normal, json }.fail(failure.code(), &failure.to_string());
+                }
+                std::process::exit(failure.code().into());
+            }
+        }
     };
     let cli = Cli::try_parse_from(arguments).unwrap_or_else(|error| quit(error));
     let console = cli.messages.console();
     ewca_io::write_raw_text(cli.messages.raw_text);
     let name = cli.command.name();
-    match cli.command.into_job() {
-        Ok(job) => Request { console, job },
+    let overwrite = cli.files.overwrite;
+    match cli.command.into_job(overwrite) {
+        Ok(job) => Request { console, overwrite, job },
         Err(problem) => quit(wrong_usage(name, &problem)),
     }
 }
@@ -84,6 +97,17 @@ struct Cli {
 
     #[command(flatten)]
     messages: MessageArgs,
+
+    #[command(flatten)]
+    files: FileArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Files")]
+struct FileArgs {
+    /// Replace files that this program did not write; without it they are kept, and the run is refused. Inputs are never replaced
+    #[arg(long, global = true)]
+    overwrite: bool,
 }
 
 #[derive(Debug, Args)]
@@ -152,7 +176,7 @@ impl Command {
         }
     }
 
-    fn into_job(self) -> Result<Job, String> {
+    fn into_job(self, overwrite: bool) -> Result<Job, String> {
         Ok(match self {
             Self::Fit(args) => Job::Fit(Box::new(args.into_job()?)),
             Self::Transform(args) => Job::Transform(Box::new(args.into_job())),
@@ -162,9 +186,9 @@ impl Command {
             Self::Path(args) => Job::Path(Box::new(args.into_job()?)),
             Self::Select(args) => Job::Select(Box::new(args.into_job())),
             Self::Reproduce(args) if args.what == WhatArg::Evidence => {
-                Job::Evidence(Box::new(args.into_evidence_job()))
+                Job::Evidence(Box::new(args.into_evidence_job(overwrite)))
             }
-            Self::Reproduce(args) => Job::Reproduce(Box::new(args.into_job())),
+            Self::Reproduce(args) => Job::Reproduce(Box::new(args.into_job(overwrite))),
             Self::Inspect(args) => Job::Inspect(Box::new(args.table.into_job(args.file, None))),
             Self::Demo(args) => Job::Demo(DemoJob { output: args.output, report: args.report }),
             Self::Completions(args) => Job::Completions(args.shell),
@@ -621,7 +645,7 @@ impl WhatArg {
 }
 
 impl ReproduceArgs {
-    fn into_evidence_job(self) -> EvidenceJob {
+    fn into_evidence_job(self, overwrite: bool) -> EvidenceJob {
         let embedded = self.data.as_os_str() == "khan2001";
         EvidenceJob {
             data: if embedded { "target/evidence".into() } else { self.data },
@@ -629,10 +653,11 @@ impl ReproduceArgs {
             protocol: Protocol { splits: self.splits, inner_splits: self.inner_splits, seed: self.seed },
             threads: Limits::from(self.limits).threads,
             output: self.output,
+            overwrite,
         }
     }
 
-    fn into_job(self) -> ReproduceJob {
+    fn into_job(self, overwrite: bool) -> ReproduceJob {
         let limits = Limits::from(self.limits);
         let all = self.what == WhatArg::All;
         let embedded = self.data.as_os_str() == "khan2001";
@@ -647,6 +672,7 @@ impl ReproduceArgs {
             seed: self.seed,
             threads: limits.threads,
             output: self.output,
+            overwrite,
         }
     }
 }
@@ -773,12 +799,13 @@ mod tests {
 
     fn request(arguments: &[&str]) -> Result<Request, String> {
         let cli = Cli::try_parse_from([&["ewca"], arguments].concat()).map_err(|error| error.to_string())?;
-        Ok(Request { console: cli.messages.console(), job: cli.command.into_job()? })
+        let overwrite = cli.files.overwrite;
+        Ok(Request { console: cli.messages.console(), overwrite, job: cli.command.into_job(overwrite)? })
     }
 
     fn fit(arguments: &[&str]) -> Result<(Console, FitJob), String> {
         match request(&[&["fit"], arguments].concat())? {
-            Request { console, job: Job::Fit(job) } => Ok((console, *job)),
+            Request { console, job: Job::Fit(job), .. } => Ok((console, *job)),
             other => panic!("not a fit: {other:?}"),
         }
     }
