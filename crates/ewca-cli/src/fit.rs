@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use ewca::{Model, Params, Samples, Source as _};
-use ewca_io::ModelFile;
+use ewca_io::{ModelFile, RoleColumns};
 use serde::Serialize;
 
 use crate::account::{self, FitAccount};
 use crate::args::FitJob;
 use crate::checkpoint::{self, Keeper};
 use crate::cluster::Cluster;
+use crate::command_line::shell_word;
 use crate::failure::Failure;
 use crate::input::{Dataset, Input};
 use crate::interrupt;
@@ -108,16 +109,19 @@ fn fit(job: &FitJob, cluster: Option<&Cluster>, console: Console) -> Result<Outc
         (Err(_), Some(cluster)) if !cluster.is_first() => return Err(Failure::Elsewhere),
         (model, _) => model.map_err(refused)?,
     };
-    let Some(folder) = folder else { return Ok(model.termination.into()) };
+    let outcome = Outcome::of(&model).allowing_doubtful(job.allow_unconverged);
+    let Some(folder) = folder else { return Ok(outcome) };
 
     let file = ModelFile {
         model,
         preprocessing: data.preprocessing.clone(),
         ids: data.ids.clone(),
         labels: data.table.labels.clone(),
+        columns: RoleColumns { label: job.table.read.label.clone(), id: job.table.read.id.clone() },
         params: job.params.clone(),
         program: env!("CARGO_PKG_VERSION").into(),
         training_checksum,
+        has_checksum: true,
     };
     let model = &file.model;
     let times = Times { read, fit, total: clock.elapsed() };
@@ -127,6 +131,8 @@ fn fit(job: &FitJob, cluster: Option<&Cluster>, console: Console) -> Result<Outc
         label: job.table.read.label.as_deref(),
         id: job.table.read.id.as_deref(),
         preprocessing: &job.preprocessing,
+        missing: job.table.read.missing,
+        settled: &data.table.settled,
     };
     let summary = Summary::new(source, &job.wanted, model, times);
     folder.write(data, &file, &summary)?;
@@ -152,7 +158,7 @@ fn fit(job: &FitJob, cluster: Option<&Cluster>, console: Console) -> Result<Outc
         let files = written.iter().map(|written| &written.file).collect();
         console.report(&MachineAccount { event: "fit", folder: folder.path(), files, summary: &summary });
     }
-    Ok(model.termination.into())
+    Ok(outcome)
 }
 
 /// Goes on if all processes can.
@@ -172,6 +178,7 @@ fn last_words(job: &FitJob, first: bool) -> impl Fn() + Send + Sync + 'static {
         }
         let next = match &state {
             Some(file) => {
+                let file = shell_word(file);
                 format!("the last checkpoint is whole; go on with --resume {file}, with any number of processes")
             }
             None => "there is no checkpoint; next time keep one with --checkpoint FILE".into(),

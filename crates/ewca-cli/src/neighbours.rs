@@ -10,17 +10,17 @@ use crate::input::Dataset;
 use crate::outcome::Outcome;
 use crate::output;
 use crate::terminal::Console;
-use crate::transform::model_at;
+use crate::transform::{model_at, table_for};
 
 /// Runs the job.
 pub fn run(job: &NeighboursJob, console: Console) -> Result<Outcome, Failure> {
-    let file = model_at(&job.model)?;
+    let file = model_at(&job.model, console)?;
     let plan = file.model.plan();
     let (ids, partners) = match &job.table {
         None => (file.ids.clone(), of_training(&plan, job.count)),
         Some(table) => {
             let name = table.input.name();
-            let data = Dataset::to_apply(table.read(console)?, &file.preprocessing, &name)?;
+            let data = Dataset::to_apply(table_for(&file, table, console)?, &file.preprocessing, &name)?;
             let scores = data.scores(&file.model).map_err(|source| Failure::Fit { file: name, source })?;
             (data.ids, of_new(&plan, &scores, job.count))
         }

@@ -56,12 +56,14 @@ pub use forecast::{Forecast, forecast, name_bytes};
 pub use format::Format;
 pub use h5ad::{AnnDataResults, Parameter, write_anndata};
 pub use inspect::{ArrayInfo, Inspection, Summary, inspect};
-pub use model::{MODEL_FORMAT, ModelFile, is_model, model_bytes, read_model, read_model_bytes, write_model};
-pub use options::{Missing, ReadOptions};
+pub use model::{
+    MODEL_FORMAT, ModelFile, RoleColumns, is_model, model_bytes, read_model, read_model_bytes, write_model,
+};
+pub use options::{Expected, Missing, ReadOptions};
 pub use parts::{TableReader, readable_in_parts};
-pub use preprocess::{FittedPreprocessing, Preprocessing};
+pub use preprocess::{ColumnSums, FittedPreprocessing, Preprocessing};
 pub use read::{read_table, read_table_from};
-pub use table::{DenseValues, SparseValues, Table, Values};
+pub use table::{DenseValues, Settled, SparseValues, Table, TextCells, Values};
 pub use write::{
     AtomicWriter, Frame, Partner, TextColumn, write_atomically, write_matrix_npy, write_partners, write_table,
     write_table_csv,
