@@ -5,7 +5,7 @@ use std::time::Duration;
 use ewca::{Control, Observer, Progress};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::checkpoint::Keeper;
+use crate::checkpoint::{self, Keeper};
 use crate::interrupt;
 use crate::terminal::Console;
 use crate::text;
@@ -54,6 +54,8 @@ pub struct Watcher {
     bar: ProgressBar,
     work: Work,
     keeper: Option<Keeper>,
+    /// Whether the fit was stopped since its state was forged.
+    forged: bool,
     /// The attempt or step that is drawn, from 1.
     current: usize,
     /// The relative gradient at its start.
@@ -64,7 +66,7 @@ impl Watcher {
     /// A watcher of some work.
     pub fn new(work: Work, console: Console) -> Self {
         let bar = spinner("preparing the fit".into(), console);
-        Self { bar, work, keeper: None, current: 0, first_gradient: 1.0 }
+        Self { bar, work, keeper: None, forged: false, current: 0, first_gradient: 1.0 }
     }
 
     /// The same watcher, which also keeps the state of the fit.
@@ -81,6 +83,11 @@ impl Watcher {
     pub fn stop_notice(&self) -> impl Fn() + Send + Sync + 'static {
         let bar = self.bar.clone();
         move || bar.println("Stopping after this iteration; press Ctrl-C again to quit at once.")
+    }
+
+    /// Whether the fit was stopped because it went on from a state that it cannot have come to.
+    pub fn met_a_forgery(&self) -> bool {
+        self.forged
     }
 
     /// Takes the bar off the terminal.
@@ -127,6 +134,10 @@ impl Watcher {
 
 impl Observer for Watcher {
     fn observe(&mut self, progress: &Progress<'_>) -> Control {
+        self.forged |= matches!(self.work, Work::Attempts(most) if checkpoint::is_beyond(progress, most));
+        if self.forged {
+            return Control::Stop;
+        }
         let stop = interrupt::requested();
         if let Some(keeper) = &mut self.keeper {
             keeper.observe(progress, stop);
