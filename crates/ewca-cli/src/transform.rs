@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use ewca_io::{Error, Expected, ModelFile, ReadOptions, Role, RoleColumns, Table, read_model};
+use ewca_io::{Error, Expected, ModelFile, ReadOptions, Role, RoleColumns, Settled, Table, read_model};
 use serde_json::json;
 
 use crate::account::{settled_in_words, some_names};
@@ -26,14 +26,16 @@ pub fn run(job: &TransformJob, console: Console) -> Result<Outcome, Failure> {
     let scores = data.scores(&file.model).map_err(|source| Failure::Fit { file: name, source })?;
     let output = job.output.as_deref();
     output::give_scores(&data.ids, &data.table, &scores, output, console)?;
-    if output.is_some() {
+    let Table { texts, left_out, settled, .. } = &data.table;
+    let is_plain = texts.is_empty() && left_out.is_empty() && *settled == Settled::default();
+    if output.is_some() && !is_plain {
         console.report(&json!({
             "event": "read",
             "file": job.table.input.name(),
             "rows": data.rows(),
-            "missing": data.table.settled,
-            "carried": data.table.texts.iter().map(|text| &text.name).collect::<Vec<_>>(),
-            "left_out": data.table.left_out,
+            "missing": settled,
+            "carried": texts.iter().map(|text| &text.name).collect::<Vec<_>>(),
+            "left_out": left_out,
         }));
     }
     Ok(Outcome::Converged)

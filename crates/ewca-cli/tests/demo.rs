@@ -19,11 +19,14 @@ fn the_demonstration_shows_what_it_promises() {
         "of all mass stays within its class",
         "Written to ewca-out/demo",
         "in a browser: ewca-out/demo/report.html",
-        "--where split=train --label class --id sample -k 5",
+        "The same by hand:",
     ] {
         assert!(run.out.contains(part), "no '{part}' in:\n{}", run.out);
     }
     assert!(run.out.lines().all(|line| line.chars().count() <= 80), "{}", run.out);
+    // The command that it prints fits the same.
+    shop.run_printed(&run.out, " -o again -q").succeeded();
+    assert_eq!(shop.read("again/scores.csv"), shop.read("ewca-out/demo/scores.csv"));
     let files = shop.list("ewca-out/demo");
     assert_eq!(
         files,

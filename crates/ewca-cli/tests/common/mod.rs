@@ -64,7 +64,6 @@ impl Workshop {
     }
 
     /// The command that a text ends its "Go on with:" with (its last one), as a shell takes it when it is pasted with `more`.
-    #[cfg(unix)]
     pub fn run_printed(&self, text: &str, more: &str) -> Run {
         let lines: Vec<&str> = text.lines().collect();
         let last = lines.iter().rposition(|line| line.starts_with("  ewca ")).expect("a command");
