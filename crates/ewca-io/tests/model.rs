@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ewca::{Ewca, Samples};
 use ewca_io::{
-    DenseValues, Error, ModelFile, Preprocessing, RoleColumns, Table, Values, model_bytes, read_model,
+    DenseValues, Error, ModelFile, Preprocessing, RoleColumns, SparseValues, Table, Values, model_bytes, read_model,
     read_model_bytes, write_model,
 };
 use forged::Parts;
@@ -253,6 +253,41 @@ fn the_first_version_is_read() {
     // Written again, it has one.
     let again = read_model_bytes(&model_bytes(&file).unwrap(), "m").unwrap();
     assert_eq!((again.has_checksum, again.ids, again.model.loss), (true, file.ids, file.model.loss));
+}
+
+/// A model takes its features out of a larger table, whatever their order, dense or sparse.
+#[test]
+fn other_features_are_left_out_of_dense_and_sparse_tables() {
+    let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+    let sparse = SparseValues {
+        columns: 5,
+        offsets: vec![0, 3, 4, 6],
+        indices: vec![0, 2, 4, 1, 0, 3],
+        values: vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0],
+    };
+    let features = names(&["other", "a", "more", "b", "c"]);
+    let dense = Table::new(Values::Dense(sparse.to_dense()), features.clone());
+    let sparse = Table::new(Values::Sparse(sparse), features);
+    let wanted = names(&["c", "a", "b"]);
+    let expected = [3.0, 0.0, 0.0, 0.0, 4.0, 0.0, 0.0, 0.0, 6.0];
+    for table in [dense, sparse] {
+        let found = table.clone().with_features(&wanted, "t").unwrap();
+        assert_eq!((&found.features, found.left_out), (&wanted, names(&["other", "more"])));
+        let values = match found.values {
+            Values::Dense(dense) => dense.data,
+            Values::Sparse(sparse) => sparse.to_dense().data,
+        };
+        assert_eq!(values, expected);
+        // What is kept is all that is needed, unless samples are scaled to a total.
+        let training = Table::new(table.values.clone(), names(&["p", "q", "r", "s", "t"]));
+        let steps = Preprocessing { top_variable: Some(2), unit_variance: true, ..Preprocessing::default() };
+        let (fitted, out) = steps.fit(training.clone(), "t").unwrap();
+        assert_eq!(fitted.needed_features(), out.features);
+        let kept = training.clone().with_features(&out.features, "t").unwrap();
+        assert_eq!(fitted.apply(kept, "t").unwrap().values, out.values);
+        let (fitted, _) = Preprocessing { normalize_total: Some(1.0), ..steps }.fit(training, "t").unwrap();
+        assert_eq!(fitted.needed_features().len(), 5);
+    }
 }
 
 #[test]

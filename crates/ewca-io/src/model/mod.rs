@@ -434,3 +434,22 @@ fn check_numbers(model: &Model) -> Result<(), String> {
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_come_back_from_the_disk_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model.safetensors");
+        fs::write(&path, "what was meant").unwrap();
+        let expected = Sha256::digest("what was meant");
+        assert!(read_back(&path, &expected, "m").is_ok());
+        fs::write(&path, "what was meanT").unwrap();
+        let error = read_back(&path, &expected, "m").unwrap_err();
+        assert!(matches!(error, Error::NotAsWritten { .. }) && error.to_string().contains("check the disk"), "{error}");
+        fs::remove_file(&path).unwrap();
+        assert!(read_back(&path, &expected, "m").is_err());
+    }
+}
