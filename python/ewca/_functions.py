@@ -219,8 +219,9 @@ class Selection:
     epsilons: np.ndarray
     #: The spread of the error in all features, without reduction.
     raw: tuple[float, float, float, float]
-    #: For each number of components: ``n_components``, ``epsilon`` (what to use), the spreads ``pca`` and ``ewca``, the epsilons
-    #: ``chosen`` by each split, the mean error ``by_epsilon`` and which of them ``collapsed``.
+    #: For each number of components: ``n_components``, ``epsilon`` (what to use, of those at which the fit does not collapse;
+    #: ``stands`` says whether there is any), the spreads ``pca`` and ``ewca``, the epsilons ``chosen`` by each split, the mean error
+    #: ``by_epsilon`` and which of them ``collapsed``.
     cells: list[dict[str, Any]]
     #: The place of the best of them.
     best: int

@@ -6,11 +6,12 @@ use std::path::Path;
 use std::time::Instant;
 
 use ewca::{Control, Ewca, Matrix, Model, Params, Progress, Samples};
-use ewca_io::{ModelFile, Preprocessing, ReadOptions, read_table_from};
+use ewca_io::{Missing, ModelFile, Preprocessing, ReadOptions, RoleColumns, read_table_from};
 
 use crate::account::{explained_variance, how_it_ended};
 use crate::args::values::geometric;
 use crate::args::{DemoJob, ReportWish, Wanted};
+use crate::command_line::CommandLine;
 use crate::failure::Failure;
 use crate::input::Dataset;
 use crate::nearest;
@@ -64,15 +65,24 @@ pub fn run(job: &DemoJob, console: Console) -> Result<Outcome, Failure> {
 
     let times = Times { read, fit, total: clock.elapsed() };
     let steps = &train.preprocessing.steps;
-    let source = Source { input: FILE, label: Some("class"), id: Some("sample"), preprocessing: steps };
+    let source = Source {
+        input: FILE,
+        label: Some("class"),
+        id: Some("sample"),
+        preprocessing: steps,
+        missing: Missing::Error,
+        settled: &train.table.settled,
+    };
     let file = ModelFile {
         model,
         preprocessing: train.preprocessing.clone(),
         ids: train.ids.clone(),
         labels: train.table.labels.clone(),
+        columns: RoleColumns { label: Some("class".into()), id: Some("sample".into()) },
         params,
         program: env!("CARGO_PKG_VERSION").into(),
         training_checksum: train.table.checksum(),
+        has_checksum: true,
     };
     let model = &file.model;
     let mut summary = Summary::new(source, &wanted, model, times);
@@ -96,7 +106,7 @@ pub fn run(job: &DemoJob, console: Console) -> Result<Outcome, Failure> {
     text.push_str(&what_next(&folder, &wish.file));
     console.say(&text);
     console.report(&summary);
-    Ok(model.termination.into())
+    Ok(Outcome::of(model))
 }
 
 fn refused(source: ewca::Error) -> Failure {
@@ -238,10 +248,16 @@ fn partners(model: &Model, train: &Dataset) -> String {
 }
 
 fn what_next(folder: &ResultsFolder, report: &Path) -> String {
+    let command = CommandLine::of("fit")
+        .path(&folder.path().join(FILE))
+        .option("--where", Some("split=train"))
+        .option("--label", Some("class"))
+        .option("--id", Some("sample"))
+        .option("-k", Some(COMPONENTS))
+        .in_lines(2);
     let (folder, report) = (folder.path().display(), report.display());
     format!(
         "\nWritten to {folder}: scores.csv, loadings.csv,\nmodel.safetensors, summary.json, and the data.\nLook at it all in a browser: \
-         {report}\nThe same by hand:\n\n  ewca fit {folder}/{FILE} \\\n    --where split=train --label class --id sample -k \
-         {COMPONENTS}\n"
+         {report}\nThe same by hand:\n\n{command}\n"
     )
 }

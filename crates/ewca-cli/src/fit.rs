@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use ewca::{Model, Params, Samples, Source as _, Termination};
-use ewca_io::ModelFile;
+use ewca_io::{ModelFile, RoleColumns};
 use serde::Serialize;
 
 use crate::account::{self, FitAccount};
 use crate::args::FitJob;
 use crate::checkpoint::{self, Keeper};
 use crate::cluster::Cluster;
+use crate::command_line::shell_word;
 use crate::exports::Exporting;
 use crate::failure::Failure;
 use crate::input::{Dataset, Input};
@@ -106,7 +107,11 @@ fn fit(job: &FitJob, cluster: Option<&Cluster>, console: Console) -> Result<Outc
         None => params.fit_observed(&samples, &mut watcher),
     };
     let fit = fit_clock.elapsed();
+    let forged = watcher.met_a_forgery();
     watcher.finish();
+    if let (true, Some(file)) = (forged, &job.resume) {
+        return Err(checkpoint::forged(file));
+    }
     let model = match (model, cluster) {
         // The others are in the middle of the fit, and would wait for ever.
         (Err(source @ ewca::Error::Read { .. }), Some(cluster)) => {
@@ -117,16 +122,19 @@ fn fit(job: &FitJob, cluster: Option<&Cluster>, console: Console) -> Result<Outc
         (Err(_), Some(cluster)) if !cluster.is_first() => return Err(Failure::Elsewhere),
         (model, _) => model.map_err(refused)?,
     };
-    let Some(mut folder) = folder else { return Ok(model.termination.into()) };
+    let outcome = Outcome::of(&model).allowing_doubtful(job.allow_unconverged);
+    let Some(mut folder) = folder else { return Ok(outcome) };
 
     let file = ModelFile {
         model,
         preprocessing: data.preprocessing.clone(),
         ids: data.ids.clone(),
         labels: data.table.labels.clone(),
+        columns: RoleColumns { label: job.table.read.label.clone(), id: job.table.read.id.clone() },
         params: job.params.clone(),
         program: env!("CARGO_PKG_VERSION").into(),
         training_checksum,
+        has_checksum: true,
     };
     let model = &file.model;
     let times = Times { read, fit, total: clock.elapsed() };
@@ -136,6 +144,8 @@ fn fit(job: &FitJob, cluster: Option<&Cluster>, console: Console) -> Result<Outc
         label: job.table.read.label.as_deref(),
         id: job.table.read.id.as_deref(),
         preprocessing: &job.preprocessing,
+        missing: job.table.read.missing,
+        settled: &data.table.settled,
     };
     let mut summary = Summary::new(source, &job.wanted, model, times);
     let writing = progress::phase("writing the results", console);
@@ -192,7 +202,7 @@ fn fit(job: &FitJob, cluster: Option<&Cluster>, console: Console) -> Result<Outc
         let files = written.iter().map(|written| &written.file).collect();
         console.report(&MachineAccount { event: "fit", folder: folder.path(), files, summary: &summary });
     }
-    Ok(model.termination.into())
+    Ok(outcome)
 }
 
 /// Goes on if all processes can.
@@ -212,6 +222,7 @@ fn last_words(job: &FitJob, first: bool) -> impl Fn() + Send + Sync + 'static {
         }
         let next = match &state {
             Some(file) => {
+                let file = shell_word(file);
                 format!("the last checkpoint is whole; go on with --resume {file}, with any number of processes")
             }
             None => "there is no checkpoint; next time keep one with --checkpoint FILE".into(),

@@ -6,14 +6,15 @@
 //! args -> input -> fit / transform / ... -> (progress, interrupt, checkpoint) -> results, exports, output -> account
 //! ```
 //!
-//! The exit code says how it went: 0 converged, 1 failed, 2 wrong usage, 3 written but not converged, 130 interrupted with the
-//! best result written.
+//! The exit code says how it went: 0 converged, 1 failed, 2 wrong usage, 3 written but not converged or collapsed, 130
+//! interrupted with the best result written.
 #![forbid(unsafe_code)]
 
 mod account;
 mod args;
 mod checkpoint;
 mod cluster;
+mod command_line;
 mod demo;
 mod evidence;
 mod exports;

@@ -13,20 +13,20 @@ use crate::interrupt;
 use crate::outcome::Outcome;
 use crate::output;
 use crate::terminal::Console;
-use crate::transform::model_at;
+use crate::transform::{model_at, table_for};
 
 /// Pairs that are held at a time.
 const PAIRS: usize = 1 << 15;
 
 /// Runs the job.
 pub fn run(job: &NeighboursJob, console: Console) -> Result<Outcome, Failure> {
-    let file = model_at(&job.model)?;
+    let file = model_at(&job.model, console)?;
     let plan = file.model.plan();
     let new = match &job.table {
         None => None,
         Some(table) => {
             let name = table.input.name();
-            let data = Dataset::to_apply(table.read(console)?, &file.preprocessing, &name)?;
+            let data = Dataset::to_apply(table_for(&file, table, console)?, &file.preprocessing, &name)?;
             let scores = data.scores(&file.model).map_err(|source| Failure::Fit { file: name, source })?;
             Some((data.ids, scores))
         }

@@ -1,10 +1,11 @@
 //! Tables that a command gives: to a file by its extension, or to standard output as CSV.
 
+use std::collections::HashSet;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::path::Path;
 
 use ewca::Matrix;
-use ewca_io::{Frame, Staged, TextColumn, stage_table, sweep, write_atomically, write_csv};
+use ewca_io::{Frame, Staged, Table, TextCells, TextColumn, stage_table, sweep, write_atomically, write_csv};
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -94,18 +95,40 @@ fn is_stopped(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<Stopped>())
 }
 
-/// Gives scores: ids, labels where there are some, and one column per component.
+/// Gives the scores of a table's samples: ids, labels where there are some, its other columns of text, and one column per component.
 pub fn give_scores(
     ids: &[String],
-    labels: Option<&[String]>,
+    table: &Table,
     scores: &Matrix,
     file: Option<&Path>,
     console: Console,
 ) -> Result<(), Failure> {
-    let texts = id_columns(ids, labels);
     let columns: Vec<String> = (0..scores.columns()).map(component_name).collect();
+    let names = names_beside(&table.texts, &columns);
+    let texts = text_columns(ids, table, &names);
     let values = scores.to_row_major();
     give(&Frame { rows: scores.rows(), texts: &texts, columns: &columns, values: &values }, file, console)
+}
+
+/// The names of further columns of text in a result: their own, unless it has another column of that name.
+pub fn names_beside(texts: &[TextCells], columns: &[String]) -> Vec<String> {
+    let mut taken: HashSet<String> = columns.iter().cloned().chain(["id".into(), "label".into()]).collect();
+    let mut names = Vec::new();
+    for text in texts {
+        let mut name = text.name.clone();
+        while !taken.insert(name.clone()) {
+            name = format!("input_{name}");
+        }
+        names.push(name);
+    }
+    names
+}
+
+/// All text columns of a result: ids, labels where there are some, and those that are carried along under these names.
+pub fn text_columns<'a>(ids: &'a [String], table: &'a Table, names: &'a [String]) -> Vec<TextColumn<'a>> {
+    let mut texts = id_columns(ids, table.labels.as_deref());
+    texts.extend(names.iter().zip(&table.texts).map(|(name, text)| TextColumn { name, cells: &text.cells }));
+    texts
 }
 
 /// The text columns that name samples.

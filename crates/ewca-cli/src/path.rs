@@ -103,7 +103,7 @@ pub fn run(job: &PathJob, console: Console) -> Result<Outcome, Failure> {
     {
         console.warn(&warning);
     }
-    Ok(ending(&models))
+    Ok(ending(&models).allowing_doubtful(job.allow_unconverged))
 }
 
 /// The worst of how the fits ended.

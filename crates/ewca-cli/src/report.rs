@@ -19,18 +19,19 @@ use crate::progress::{self, Watcher, Work};
 use crate::results::ResultsFolder;
 use crate::terminal::Console;
 use crate::text::{bytes, number};
-use crate::transform::model_at;
+use crate::transform::{model_at, read_remembering};
 
 /// Runs the job.
 pub fn run(job: &ReportJob, console: Console) -> Result<Outcome, Failure> {
     start_threads(job.limits.threads)?;
-    let file = model_at(&job.model)?;
+    let file = model_at(&job.model, console)?;
     let name = job.table.input.name();
     let report = Reporting { components: file.model.n_components(), steps: if job.path { AUTOMATIC } else { 0 } };
     let plan =
         memory::Plan { params: &file.params, limits: job.limits, file: &name, report: Some(report), exports: None };
     let reading = plan.before_reading(&job.table, &file.preprocessing.steps)?;
-    let mut data = Dataset::to_apply(job.table.read(console)?, &file.preprocessing, &name)?;
+    let mut data =
+        Dataset::to_apply(read_remembering(&file.columns, None, &job.table, console)?, &file.preprocessing, &name)?;
     if data.table.checksum() != file.training_checksum {
         let problem = format!(
             "is not the table that {} was fitted on; name that table, with the options it was read with (--where, --missing and so \

@@ -56,6 +56,15 @@ impl Console {
         }
     }
 
+    /// What may be good to know, on standard error; nothing where silence was asked for.
+    pub fn note(self, text: &str) {
+        match self.json {
+            _ if self.verbosity == Verbosity::Quiet => {}
+            true => complain_line(&json!({ "level": "note", "message": text }).to_string()),
+            false => complain_line(&format!("ewca: note: {text}")),
+        }
+    }
+
     /// A warning, on standard error.
     pub fn warn(self, text: &str) {
         match self.json {

@@ -385,3 +385,28 @@ fn help_explains_epsilon_and_perplexity_with_examples() {
     assert!(fit.contains("How far each sample's mass spreads") && fit.contains("Over how many samples"), "{fit}");
     assert_eq!(shop.run(&["--version"]).succeeded().out, concat!("ewca ", env!("CARGO_PKG_VERSION"), "\n"));
 }
+
+/// A fit that has collapsed is no result to go on with: exit code 3, with what to do, unless that was allowed.
+#[test]
+fn a_collapsed_fit_says_so_and_ends_with_3() {
+    let shop = Workshop::new();
+    shop.write("data.csv", clouds(60, 5, ","));
+    let words = ["fit", "data.csv", "--label", "kind", "--id", "name", "-k", "3", "--perplexity", "55"];
+    let run = shop.run(&words);
+    assert_eq!(run.code, Some(3), "{run:?}");
+    assert!(run.out.contains("Warning: collapsed") && run.out.contains("smaller --perplexity"), "{}", run.out);
+    assert_eq!(shop.summary("ewca-out")["certificate"]["collapsed"], true);
+    let run = shop.run(&[&words[..], &["-q"]].concat());
+    assert!(run.code == Some(3) && run.err.contains("collapsed") && run.err.contains("smaller --epsilon"), "{run:?}");
+    let run = shop.run(&[&words[..], &["-q", "--allow-unconverged"]].concat());
+    assert!(run.code == Some(0) && run.err.contains("collapsed"), "{run:?}");
+    // Too few iterations are the same.
+    let few =
+        ["fit", "data.csv", "--label", "kind", "--id", "name", "--max-iterations", "1", "--tolerance", "1e-12", "-q"];
+    assert_eq!(shop.run(&few).code, Some(3));
+    assert_eq!(shop.run(&[&few[..], &["--allow-unconverged"]].concat()).code, Some(0));
+    let path = ["path", "data.csv", "--label", "kind", "--id", "name", "-k", "2", "--epsilons", "0.1,0.5"];
+    let few = [&path[..], &["--max-iterations", "1", "--tolerance", "1e-12", "-q", "-o", "path.csv"]].concat();
+    assert_eq!(shop.run(&few).code, Some(3));
+    assert_eq!(shop.run(&[&few[..], &["--allow-unconverged"]].concat()).code, Some(0));
+}

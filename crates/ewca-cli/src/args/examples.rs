@@ -44,7 +44,8 @@ Exit codes:
   0    converged
   1    bad input or failed run
   2    wrong usage
-  3    results written, but not converged
+  3    results written, but not converged, or collapsed (epsilon too large);
+       0 instead with --allow-unconverged
   130  interrupted, best result written (Ctrl-C once; twice quits at once)
   141  the results are written, but nobody reads what is printed";
 

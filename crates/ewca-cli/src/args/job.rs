@@ -91,6 +91,8 @@ pub struct FitJob {
     pub in_parts: bool,
     /// Whether other processes share the fit.
     pub distributed: bool,
+    /// Whether results that did not converge, or have collapsed, are as good as others.
+    pub allow_unconverged: bool,
 }
 
 /// A report that is to be written.
@@ -202,6 +204,8 @@ pub struct PathJob {
     pub output: PathBuf,
     /// The report that is wanted beside it.
     pub report: Option<ReportWish>,
+    /// Whether results that did not converge are as good as others.
+    pub allow_unconverged: bool,
 }
 
 /// The choice of k and epsilon.
@@ -221,6 +225,8 @@ pub struct SelectJob {
     pub limits: Limits,
     /// The file for the table.
     pub output: PathBuf,
+    /// Whether a suggestion whose fit did not converge is as good as others.
+    pub allow_unconverged: bool,
 }
 
 /// The paper's experiments.

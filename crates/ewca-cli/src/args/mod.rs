@@ -21,7 +21,7 @@ pub use job::{
     CheckpointJob, DemoJob, EvidenceJob, FitJob, Job, Limits, NeighboursJob, PathJob, ReportJob, ReportWish,
     ReproduceJob, Request, SelectJob, Steps, TableJob, TransformJob, Wanted,
 };
-use method::{LimitArgs, ManyArgs, MethodArgs, SpreadArgs};
+use method::{EndingArgs, LimitArgs, ManyArgs, MethodArgs, SpreadArgs};
 use table::{PreprocessingArgs, TableArgs};
 use values::{Counts, Numbers};
 
@@ -232,6 +232,9 @@ struct FitArgs {
 
     #[command(flatten)]
     checkpoint: CheckpointArgs,
+
+    #[command(flatten)]
+    ending: EndingArgs,
 }
 
 #[derive(Debug, Args)]
@@ -305,7 +308,7 @@ struct CheckpointArgs {
 
 impl FitArgs {
     fn into_job(self) -> Result<FitJob, String> {
-        let Self { input, table, preprocessing, spread, method, output, limits, many, checkpoint } = self;
+        let Self { input, table, preprocessing, spread, method, output, limits, many, checkpoint, ending } = self;
         let params = many.applied_to(spread.applied_to(method.params()?));
         params.clone().check().map_err(|error| error.to_string())?;
         if output.write_anndata.is_some() && !table.says_anndata(&input) {
@@ -340,14 +343,17 @@ impl FitArgs {
             resume,
             in_parts: many.in_parts,
             distributed: many.distributed,
+            allow_unconverged: ending.allow_unconverged,
         })
     }
 }
 
 /// Give the scores of new samples under a fitted model.
 ///
-/// The table must have the features of the training data, in any order: they are matched by name. What the fit did to its table
-/// before (--log1p and so on) is done to this one too.
+/// The table must have the features of the model, in any order: they are matched by name. Its other columns of text are carried
+/// along to the result; other columns of numbers are left out, and named. The columns of --id and --label of the fit are known,
+/// where this table has them too. What the fit did to its table before (--log1p and so on) is done to this one too, and --missing
+/// mean puts in the means of the training data.
 #[derive(Debug, Args)]
 #[command(after_help = examples::TRANSFORM)]
 struct TransformArgs {
@@ -536,6 +542,9 @@ struct SelectArgs {
 
     #[command(flatten)]
     limits: LimitArgs,
+
+    #[command(flatten)]
+    ending: EndingArgs,
 }
 
 impl SelectArgs {
@@ -549,6 +558,7 @@ impl SelectArgs {
             protocol: Protocol { splits: self.splits, inner_splits: self.inner_splits, seed: self.seed },
             limits,
             output: self.output,
+            allow_unconverged: self.ending.allow_unconverged,
         }
     }
 }
@@ -714,6 +724,9 @@ struct PathArgs {
 
     #[command(flatten)]
     limits: LimitArgs,
+
+    #[command(flatten)]
+    ending: EndingArgs,
 }
 
 impl PathArgs {
@@ -735,6 +748,7 @@ impl PathArgs {
             limits,
             output: self.output,
             report: self.report.wish(),
+            allow_unconverged: self.ending.allow_unconverged,
         })
     }
 }
