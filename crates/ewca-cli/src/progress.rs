@@ -7,7 +7,7 @@ use std::time::Duration;
 use ewca::{Control, Observer, Phase, Progress};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::checkpoint::{self, Keeper};
+use crate::checkpoint::Keeper;
 use crate::interrupt;
 use crate::terminal::{Console, one_line};
 use crate::text;
@@ -72,8 +72,6 @@ pub struct Watcher {
     bar: ProgressBar,
     work: Work,
     keeper: Option<Keeper>,
-    /// Whether the fit was stopped since its state was forged.
-    forged: bool,
     /// The attempt or step that is drawn, from 1.
     current: usize,
     /// The relative gradient at its start.
@@ -88,16 +86,7 @@ impl Watcher {
     /// A watcher of some work.
     pub fn new(work: Work, console: Console) -> Self {
         let bar = spinner(Phase::Reduction.to_string(), console);
-        Self {
-            bar,
-            work,
-            keeper: None,
-            forged: false,
-            current: 0,
-            first_gradient: 1.0,
-            phase: String::new(),
-            is_silent: false,
-        }
+        Self { bar, work, keeper: None, current: 0, first_gradient: 1.0, phase: String::new(), is_silent: false }
     }
 
     /// The same watcher, which also keeps the state of the fit.
@@ -130,11 +119,6 @@ impl Watcher {
             self.bar.set_message(self.phase.clone());
         }
         if interrupt::requested() { Control::Stop } else { Control::Continue }
-    }
-
-    /// Whether the fit was stopped because it went on from a state that it cannot have come to.
-    pub fn met_a_forgery(&self) -> bool {
-        self.forged
     }
 
     /// Takes the bar off the terminal.
@@ -184,10 +168,6 @@ impl Watcher {
 
 impl Observer for Watcher {
     fn observe(&mut self, progress: &Progress<'_>) -> Control {
-        self.forged |= matches!(self.work, Work::Attempts(most) if checkpoint::is_beyond(progress, most));
-        if self.forged {
-            return Control::Stop;
-        }
         let stop = interrupt::requested();
         if let Some(keeper) = &mut self.keeper {
             keeper.observe(progress, stop);

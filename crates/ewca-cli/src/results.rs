@@ -10,7 +10,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use ewca_io::{ModelFile, Staged, model_bytes, stage, sweep};
+use ewca_io::{ModelFile, Staged, stage, stage_model, sweep};
 use sha2::{Digest, Sha256};
 
 use crate::exports::{stage_loadings, stage_scores};
@@ -103,8 +103,7 @@ impl ResultsFolder {
     pub fn add_results(&mut self, data: &Dataset, file: &ModelFile) -> Result<(), Failure> {
         self.add(SCORES, stage_scores(&self.folder.join(SCORES), data, &file.model)?)?;
         self.add(LOADINGS, stage_loadings(&self.folder.join(LOADINGS), data, &file.model)?)?;
-        let bytes = model_bytes(file)?;
-        self.add(MODEL, stage(&self.folder.join(MODEL), |out| out.write_all(&bytes))?)
+        self.add(MODEL, stage_model(&self.folder.join(MODEL), file)?)
     }
 
     /// Prepares another file of the folder.

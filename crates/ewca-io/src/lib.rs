@@ -59,7 +59,7 @@ pub use h5ad::{AnnDataResults, Parameter, stage_anndata, write_anndata};
 pub use inspect::{ArrayInfo, Inspection, Summary, inspect, inspect_bytes};
 pub use memory::available_memory;
 pub use model::{
-    MODEL_FORMAT, ModelFile, RoleColumns, is_model, model_bytes, read_model, read_model_bytes, write_model,
+    MODEL_FORMAT, ModelFile, RoleColumns, is_model, model_bytes, read_model, read_model_bytes, stage_model, write_model,
 };
 pub use options::{Expected, Missing, ReadOptions};
 pub use parts::{TableReader, readable_in_parts};

@@ -35,7 +35,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use crate::error::{excerpt, file_name, one_line};
-use crate::{Error, Expected, FittedPreprocessing, Preprocessing, write_atomically};
+use crate::{Error, Expected, FittedPreprocessing, Preprocessing, Staged, stage};
 use tensors::{Content, Tensor};
 
 /// The version of the format that is written here.
@@ -122,11 +122,19 @@ struct Version {
 
 /// Writes a model file, whole or not at all, and reads it back: what is on the disk is what was meant, and can be opened.
 pub fn write_model(path: &Path, file: &ModelFile) -> Result<(), Error> {
+    stage_model(path, file)?.commit()
+}
+
+/// Writes a model next to its place, and reads it back: what will be renamed is what was meant.
+pub fn stage_model(path: &Path, file: &ModelFile) -> Result<Staged, Error> {
     let name = file_name(path);
     let record = record(file).map_err(|problem| cannot_write(&name, &problem))?;
     let mut sum = Sha256::new();
-    write_atomically(path, |out| write_to(&mut Summing { out, sum: &mut sum }, file, &record))?;
-    read_back(path, &sum.finalize(), &name)
+    let staged = stage(path, |out| write_to(&mut Summing { out, sum: &mut sum }, file, &record))?;
+    if let Some(written) = staged.path() {
+        read_back(written, &sum.finalize(), &name)?;
+    }
+    Ok(staged)
 }
 
 /// The bytes of a model file: what [`read_model_bytes`] reads.
@@ -144,12 +152,9 @@ fn cannot_write(name: &str, problem: &str) -> Error {
     }
 }
 
-/// Makes sure that the file at `path` has this checksum. A device or a pipe keeps nothing that could be read.
+/// Makes sure that the file at `path` has this checksum.
 fn read_back(path: &Path, expected: &[u8], name: &str) -> Result<(), Error> {
     let failed = |source| Error::Read { file: name.into(), source };
-    if !fs::metadata(path).map_err(failed)?.is_file() {
-        return Ok(());
-    }
     let mut opened = File::open(path).map_err(failed)?;
     let mut sum = Sha256::new();
     io::copy(&mut opened, &mut sum).map_err(failed)?;
