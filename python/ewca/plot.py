@@ -63,7 +63,7 @@ def embedding(
         for at, name in enumerate(classes):
             ax.scatter(*points[labels == name].T, s=size, linewidths=0, zorder=2, color=_colour(at, len(classes)), label=str(name))
         if legend:
-            ax.legend(frameon=False, markerscale=max(1.0, np.sqrt(20 / size)), loc="best")
+            ax.legend(frameon=False, markerscale=max(1.0, np.sqrt(20 / size)))
     for axis, component in zip("xy", components):
         getattr(ax, f"set_{axis}label")(f"ewca{component} ({100 * ratio[component]:.1f}%)")
     ax.spines[["top", "right"]].set_visible(False)
@@ -88,8 +88,8 @@ def plan(model: Any, labels: Any = None, *, ax: Any = None) -> Any:
         order = np.lexsort((first, numbers))
         ends = np.cumsum(np.bincount(numbers))
         for end in ends[:-1]:
-            ax.axhline(end - 0.5, color="0.6", linewidth=0.6)
-            ax.axvline(end - 0.5, color="0.6", linewidth=0.6)
+            for line in (ax.axhline, ax.axvline):
+                line(end - 0.5, color="0.6", linewidth=0.6)
         middles = ends - np.bincount(numbers) / 2 - 0.5
         ax.set_xticks(middles, [str(c) for c in classes], rotation=45 if len(classes) > 6 else 0)
         ax.set_yticks(middles, [str(c) for c in classes])
@@ -163,9 +163,8 @@ def _draw_links(ax: Any, points: np.ndarray, graph: Any) -> None:
     graph = graph.tocoo()
     pairs = graph.row != graph.col
     rows, columns, mass = graph.row[pairs], graph.col[pairs], graph.data[pairs]
-    if not len(mass) or mass.max() <= 0:
-        return
-    strength = np.sqrt(mass / mass.max())
+    # Where nobody has a partner there are no links, or links without mass.
+    strength = np.sqrt(mass / max(mass.max(initial=0), np.finfo(float).tiny))
     colours = np.zeros((len(mass), 4))
     colours[:, :3], colours[:, 3] = 0.35, 0.6 * strength
     segments = np.stack([points[rows], points[columns]], axis=1)
@@ -181,7 +180,7 @@ def _colour(at: int, count: int) -> Any:
 
 
 def _scores(model: Any) -> np.ndarray:
-    return np.asarray(getattr(model, "embedding_", None) if hasattr(model, "embedding_") else model.scores)
+    return np.asarray(model.embedding_ if hasattr(model, "embedding_") else model.scores)
 
 
 def _ratio(model: Any) -> np.ndarray:
