@@ -30,7 +30,9 @@ Results = dict[str, list[tuple[Mutant, Outcome]]]
 
 def write(page: pathlib.Path, results: Results, slow: float) -> int:
     """Puts the results into the page; other files stay as they are there. Returns how many mutants nobody has looked at."""
-    text = page.read_text() if page.exists() else f"# Faults put in on purpose\n\n{BEGIN}\n{END}\n"
+    text = page.read_text() if page.exists() else "# Mutants: which small faults do the tests notice?\n"
+    if BEGIN not in text:
+        text += f"\n{BEGIN}\n{END}\n"
     before, rest = text.split(BEGIN)
     section, after = rest.split(END)
     lines = section.splitlines()
