@@ -40,6 +40,8 @@ class Mutant:
     line: int
     #: The lines of the function around it, or none for what runs when the module is imported.
     function: Optional[tuple[int, int]]
+    #: Whether it is in a table or a number at the top of the module.
+    data: bool
     #: The lines of the statement around it.
     statement: tuple[int, int]
     kind: str
@@ -65,6 +67,7 @@ class _Finder(ast.NodeVisitor):
         for line in source.splitlines(keepends=True):
             self._starts.append(self._starts[-1] + len(line))
         self._function: Optional[tuple[int, int]] = None
+        self._data = False
         self._statement = (1, 1)
         self._in_message = False
 
@@ -87,6 +90,7 @@ class _Finder(ast.NodeVisitor):
             return
         outer = self._function, self._statement, self._in_message
         self._statement = _head(node)
+        self._data = isinstance(node, ast.Assign) and node.col_offset == 0
         self._of_statement(node)
         if isinstance(node, ast.Raise) or _is_call_of(node, "warn", "print"):
             self._in_message = True
@@ -176,7 +180,7 @@ class _Finder(ast.NodeVisitor):
         old = self._source[begin:end]
         text = self._source[:begin] + new + self._source[end:]
         line = self._source.count("\n", 0, begin) + 1
-        self.mutants.append(Mutant(line, self._function, self._statement, kind, _on_one_line(old), _on_one_line(new), text))
+        self.mutants.append(Mutant(line, self._function, self._data, self._statement, kind, _on_one_line(old), _on_one_line(new), text))
 
     def _place(self, line: int, column: int) -> int:
         """A place in the text. The syntax tree counts bytes."""

@@ -15,8 +15,9 @@ WORDS = ("caught", "missed", "unviable", "timeout")
 HEAD = """## Python: `python/ewca`
 
 Made by `cargo xtask mutants python`. Each mutant is one small fault in one place: an operator, a constant or a key changed, a condition
-forced, an argument left out, a statement deleted. Tests that take more than {slow:g} s, and those of types and of the wheel, were not
-asked. Unviable: the package cannot be imported with it. The last column is missed of (mutants - unviable).
+forced, an argument left out, a statement deleted. It meets the tests that reach its place, quickest first; those that need more than
+{slow:g} s, and those of types, of the wheel and of the gallery, are not asked. Unviable: the package cannot be imported with it. The last
+column is missed of (mutants - unviable).
 
 | file | mutants | caught | missed | unviable | timeout | missed, % |
 |---|---|---|---|---|---|---|

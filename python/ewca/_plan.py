@@ -76,7 +76,7 @@ class Plan:
         return self._plan.dense(max_bytes)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        return self.toarray().astype(dtype or np.float64, copy=False)
+        return np.asarray(self.toarray(), dtype=dtype)
 
     def graph(self, n_neighbors: int = 15) -> Any:
         """The ``n_neighbors`` largest entries of each row (that of the sample with itself is one of them), as a SciPy CSR array."""

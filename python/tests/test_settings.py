@@ -77,6 +77,8 @@ def test_an_estimator_asks_for_what_it_was_given(asked, blobs):
     (_, (_, given, settings, _)) = asked[-1]
     np.testing.assert_array_equal(given, weights)
     assert settings == {**DEFAULTS, "perplexity": 8.0}
+    EWCA().fit(X, sample_weight=2)
+    np.testing.assert_array_equal(asked[-1][1][1], np.full(90, 2.0))
 
 
 def test_seeds_change_attempts(khan):
@@ -159,6 +161,8 @@ def test_paths_ask_for_what_they_were_given(asked, blobs):
     assert name == "path" and np.shares_memory(table, X) and epsilons == [2.0, 1.0] and progress is None
     np.testing.assert_array_equal(given, weights)
     assert settings == {**DEFAULTS, "n_components": 3, "solver": "bcd", "tol": 1e-4, "max_iter": 500, "threads": 2}
+    ewca.path(X, [1.0], sample_weight=2)
+    np.testing.assert_array_equal(asked[-1][1][1], np.full(90, 2.0))
     ewca.path(X, 1.5)
     (_, (_, given, epsilons, settings, _)) = asked[-1]
     assert given is None and epsilons == [1.5] and settings == DEFAULTS
