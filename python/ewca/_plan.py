@@ -95,9 +95,9 @@ class Plan:
         from scipy.sparse.linalg import LinearOperator
 
         def product(columns: np.ndarray) -> np.ndarray:
-            columns = np.asarray(columns, dtype=np.float64)
-            flat = columns.reshape(len(self), -1)
-            return self._plan.apply(flat).reshape(columns.shape)
+            # Of vectors too: SciPy gives the product the shape that is wanted.
+            flat = np.asarray(columns, dtype=np.float64).reshape(len(self), -1)
+            return self._plan.apply(flat)
 
         return LinearOperator(self.shape, matvec=product, rmatvec=product, matmat=product, rmatmat=product, dtype=np.float64)
 

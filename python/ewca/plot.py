@@ -83,7 +83,7 @@ def plan(model: Any, labels: Any = None, *, ax: Any = None) -> Any:
     if labels is None:
         order = np.argsort(first)
     else:
-        labels = np.asarray(labels)
+        # In the order of their names.
         classes, numbers = np.unique(labels, return_inverse=True)
         order = np.lexsort((first, numbers))
         ends = np.cumsum(np.bincount(numbers))
@@ -96,7 +96,7 @@ def plan(model: Any, labels: Any = None, *, ax: Any = None) -> Any:
         ax.tick_params(length=0)
     shown = shares[np.ix_(order, order)]
     # The square root shows faint partners beside the strong ones.
-    image = ax.imshow(np.sqrt(shown), cmap="Blues", vmin=0, interpolation="nearest", aspect="equal")
+    image = ax.imshow(np.sqrt(shown), cmap="Blues", vmin=0, interpolation="nearest")
     bar = ax.figure.colorbar(image, ax=ax, label="share of the row's mass", fraction=0.045, pad=0.03)
     top = float(np.sqrt(shown).max())
     ticks = np.linspace(0, top, 5)
@@ -163,10 +163,10 @@ def _draw_links(ax: Any, points: np.ndarray, graph: Any) -> None:
     graph = graph.tocoo()
     pairs = graph.row != graph.col
     rows, columns, mass = graph.row[pairs], graph.col[pairs], graph.data[pairs]
-    # Where nobody has a partner there are no links, or links without mass.
-    strength = np.sqrt(mass / max(mass.max(initial=0), np.finfo(float).tiny))
-    colours = np.zeros((len(mass), 4))
-    colours[:, :3], colours[:, 3] = 0.35, 0.6 * strength
+    # Where nobody has a partner, links have no mass.
+    strength = np.sqrt(mass / max(mass.max(), np.finfo(float).tiny))
+    colours = np.full((len(mass), 4), 0.35)
+    colours[:, 3] = 0.6 * strength
     segments = np.stack([points[rows], points[columns]], axis=1)
     ax.add_collection(LineCollection(list(segments), colors=colours, linewidths=0.3 + 0.9 * strength, zorder=1))
 

@@ -44,6 +44,7 @@ def test_sparse_indices_of_other_widths():
     wide = scipy.sparse.csr_array(np.array([[0.0, 2.0, 0.0], [1.0, 0.0, 3.0]]))
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
     offsets, positions, values, _ = _input.as_table(wide)
+    assert _input.shape(_input.as_table(scipy.sparse.csr_array(np.eye(4, 6)))) == (4, 6)
     assert positions.dtype == np.uint32 and positions.tolist() == [1, 0, 2]
     assert offsets.dtype == np.uintp and offsets.tolist() == [0, 1, 3]
 

@@ -176,7 +176,9 @@ def test_nothing_before_a_fit(blobs, tmp_path):
 
 def test_the_smallest_and_the_largest_tables():
     X = np.array([[0.0, 0.0], [1.0, 2.0]])
-    assert EWCA(1, epsilon=0.1).fit(X).embedding_.shape == (2, 1)
+    two = EWCA(1, epsilon=0.1).fit(X)
+    assert two.embedding_.shape == (2, 1)
+    np.testing.assert_allclose(two.explained_variance_, X.var(axis=0, ddof=1).sum())
     with pytest.raises(ValueError, match="minimum of 2 is required"):
         EWCA(1).fit(X[:1])
     with pytest.raises(ValueError, match="n_components=2 is too large for n_samples=2 and n_features=2: choose from 1 to 1"):

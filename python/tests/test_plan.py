@@ -126,6 +126,7 @@ def test_plans_are_arrays(fitted):
     np.testing.assert_array_equal(np.asarray(plan), plan.toarray())
     assert np.asarray(plan).dtype == np.float64 and np.asarray(plan, dtype=np.float32).dtype == np.float32
     np.testing.assert_array_equal(np.asarray(plan, dtype=np.float32), plan.toarray().astype(np.float32))
+    assert plan.__array__(np.float32).dtype == np.float32 and plan.__array__().dtype == np.float64
 
 
 def test_graphs_are_sound(fitted):
@@ -175,7 +176,7 @@ def test_an_operator_makes_one_pass_for_all_columns(fitted, monkeypatch):
 
     monkeypatch.setattr(plan, "_plan", Counted())
     operator = plan.operator()
-    passes.clear()
+    assert passes == []
     operator.matmat(np.ones((90, 4)))
     operator.rmatmat(np.ones((90, 3)))
     assert passes == [(90, 4), (90, 3)]

@@ -204,7 +204,8 @@ def test_warnings_point_at_the_caller_and_name_its_settings(blobs, monkeypatch, 
             call()
         # One, also where several fits of a path end early.
         [warning] = found
-        assert re.search(f"(raise|loosen) {setting} ", str(warning.message)) and warning.filename == __file__
+        assert re.search(f"(raise|loosen) {setting} ", str(warning.message))
+        assert (warning.filename, warning.lineno) == (__file__, call.__code__.co_firstlineno)
 
 
 def test_only_fits_that_did_not_converge_are_warned_about_on_a_path(khan):
@@ -214,3 +215,15 @@ def test_only_fits_that_did_not_converge_are_warned_about_on_a_path(khan):
         found = ewca.path(X, [1.0, 1e7], 5)
     assert found.collapsed.tolist() == [False, True]
     assert np.array([model.certificate.converged for model in found.models]).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ewca.path(X, [1e6, 1e7], 5).collapsed.all()
+
+
+def test_a_path_that_ends_early_past_the_collapse_says_both(blobs):
+    X, _ = blobs
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        ewca.path(X, [12345.0], solver="bcd", tol=1e-14, max_iter=1)
+    texts = [str(warning.message) for warning in found]
+    assert len(texts) == 2 and "raise max_iter" in texts[0] and "collapsed at epsilon 1.234e+04" in texts[1]

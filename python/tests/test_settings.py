@@ -8,7 +8,7 @@ import pytest
 
 import ewca
 import ewca.scanpy
-from ewca import EWCA, _ewca
+from ewca import EWCA, _ewca, _input
 
 #: What the compiled half is asked for where nobody says anything.
 DEFAULTS = {
@@ -149,6 +149,8 @@ def test_pot_s_words_are_checked(blobs):
     ]:
         with pytest.raises(kind, match=message):
             ewca.ewca(X, **words)
+    whole = np.eye(12, dtype=int)[:, :2]
+    np.testing.assert_allclose(*(ewca.ewca(X, U0=start, maxiter=1000)[1] for start in (whole, whole.astype(float))))
     for name in ("greenkhorn", "sinkhorn_epsilon_scaling"):
         assert ewca.ewca(X, sinkhorn_method=name, maxiter=1000)[0].shape == (90, 90)
 
@@ -207,6 +209,8 @@ def test_sinkhorn_self_asks_for_what_it_was_given(asked):
         np.testing.assert_array_equal(points, Z)
         np.testing.assert_allclose(weights, expected[0])
         assert (epsilon, tol) == (2.0, expected[1])
+    whole = np.arange(6).reshape(3, 2)
+    np.testing.assert_array_equal(ewca.sinkhorn_self(whole, 1).toarray(), ewca.sinkhorn_self(whole.astype(float), 1).toarray())
     for nonsense in (np.ones(3), np.ones((0, 2)), np.ones((3, 0)), np.ones((2, 2, 2))):
         with pytest.raises(ValueError, match="expected points in rows"):
             ewca.sinkhorn_self(nonsense, 1)
@@ -236,6 +240,25 @@ def test_estimators_of_cells_ask_for_what_they_were_given(asked, blobs):
     assert asked[-1][1][2] == {**DEFAULTS, "n_components": 20, "perplexity": 9.0}
 
 
+def test_errors_name_what_is_wrong(blobs):
+    X, y = blobs
+    for call, kind, message in [
+        (lambda: ewca.path(X, n_components=2.5), TypeError, "^n_components is 2.5"),
+        (lambda: ewca.path(X, [1.0], n_components=2.5), TypeError, "^n_components is 2.5"),
+        (lambda: ewca.path(X, ["a"]), TypeError, "^an epsilon is .*a.*: it must be a number"),
+        (lambda: ewca.select(X, y, [2.5]), TypeError, "^n_components is 2.5"),
+        (lambda: ewca.select(X, y, [2], ["a"]), TypeError, "^an epsilon is .*a.*: it must be a number"),
+        (lambda: ewca.select(X, y, [2], []), ValueError, "positive and finite, and at least one"),
+        (lambda: ewca.select(X, y, [2], [1.0, np.inf]), ValueError, "positive and finite, and at least one"),
+        (lambda: ewca.select(X, y, [2], n_splits=0), ValueError, "^n_splits is 0"),
+        (lambda: ewca.select(X, y, [2], n_inner_splits=0), ValueError, "^n_inner_splits is 0"),
+        (lambda: ewca.sinkhorn_self(X, "a"), TypeError, "^epsilon is 'a'"),
+        (lambda: ewca.sinkhorn_self(X, 1.0, tol="a"), TypeError, "^tol is 'a'"),
+    ]:
+        with pytest.raises(kind, match=message):
+            call()
+
+
 def defaults_of(function):
     return {name: p.default for name, p in inspect.signature(function).parameters.items() if p.default is not inspect.Parameter.empty}
 
@@ -247,6 +270,8 @@ def test_defaults_are_those_of_the_text():
         default = re.search(r"default=(\S+)", words)
         said[name] = eval(default[1]) if default else None  # noqa: S307  (our own text)
     assert said == defaults_of(EWCA) == EWCA().get_params()
+    inner = defaults_of(_input.settings)
+    assert {name: default for name, default in inner.items() if name in said} == {name: said[name] for name in inner if name in said}
     path = defaults_of(ewca.path)
     shared = {"solver", "tol", "max_iter", "n_jobs", "verbose"}
     assert {name: path.pop(name) for name in shared} == {name: said[name] for name in shared}
