@@ -38,13 +38,13 @@ def test_sparse_tables():
             assert (offsets.dtype, positions.dtype, values.dtype) == (np.uintp, np.uint32, kept)
             assert (offsets.tolist(), positions.tolist(), values.tolist(), columns) == ([0, 1, 3], [1, 0, 2], [2, 1, 3], 3)
             assert _input.shape(table) == (2, 3)
+    assert _input.shape(_input.as_table(scipy.sparse.csr_array(np.ones((4, 6))))) == (4, 6)
 
 
 def test_sparse_indices_of_other_widths():
     wide = scipy.sparse.csr_array(np.array([[0.0, 2.0, 0.0], [1.0, 0.0, 3.0]]))
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
     offsets, positions, values, _ = _input.as_table(wide)
-    assert _input.shape(_input.as_table(scipy.sparse.csr_array(np.eye(4, 6)))) == (4, 6)
     assert positions.dtype == np.uint32 and positions.tolist() == [1, 0, 2]
     assert offsets.dtype == np.uintp and offsets.tolist() == [0, 1, 3]
 

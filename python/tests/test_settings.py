@@ -205,10 +205,11 @@ def test_sinkhorn_self_asks_for_what_it_was_given(asked):
     Z = np.random.default_rng(0).normal(size=(6, 2))
     ewca.sinkhorn_self(Z, 2)
     ewca.sinkhorn_self(Z.tolist(), 2, [1, 2, 3, 4, 5, 6], tol=1e-4)
-    for (_, (points, weights, epsilon, tol)), expected in zip(asked, [(np.full(6, 1 / 6), 1e-10), (np.arange(1, 7) / 21, 1e-4)]):
+    for (_, (points, weights, epsilon, tol)), expected in zip(asked[:2], [(np.full(6, 1 / 6), 1e-10), (np.arange(1, 7) / 21, 1e-4)]):
         np.testing.assert_array_equal(points, Z)
         np.testing.assert_allclose(weights, expected[0])
         assert (epsilon, tol) == (2.0, expected[1])
+    np.testing.assert_array_equal(ewca.sinkhorn_self(Z, 2, 3.0).weights, ewca.sinkhorn_self(Z, 2).weights)
     whole = np.arange(6).reshape(3, 2)
     np.testing.assert_array_equal(ewca.sinkhorn_self(whole, 1).toarray(), ewca.sinkhorn_self(whole.astype(float), 1).toarray())
     for nonsense in (np.ones(3), np.ones((0, 2)), np.ones((3, 0)), np.ones((2, 2, 2))):
@@ -249,6 +250,7 @@ def test_errors_name_what_is_wrong(blobs):
         (lambda: ewca.select(X, y, [2.5]), TypeError, "^n_components is 2.5"),
         (lambda: ewca.select(X, y, [2], ["a"]), TypeError, "^an epsilon is .*a.*: it must be a number"),
         (lambda: ewca.select(X, y, [2], []), ValueError, "positive and finite, and at least one"),
+        (lambda: ewca.select(X, y, [2], [1.0, 0.0]), ValueError, "positive and finite, and at least one"),
         (lambda: ewca.select(X, y, [2], [1.0, np.inf]), ValueError, "positive and finite, and at least one"),
         (lambda: ewca.select(X, y, [2], n_splits=0), ValueError, "^n_splits is 0"),
         (lambda: ewca.select(X, y, [2], n_inner_splits=0), ValueError, "^n_inner_splits is 0"),
