@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod cluster;
+mod mutants_rust;
 mod page;
 mod python;
 
@@ -16,6 +17,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   wheel        the Python package's wheel, in target/wheels
   report-page  builds the report's page from its TypeScript: writes crates/ewca-report/page/dist
   report-test  the tests of that page alone: types, units, and a real browser
+  mutants rust [FILE...]
+               small faults put into the Rust code, and whether its tests notice: writes bench/MUTANTS.md (takes an hour)
   bench        the side-by-side benchmark: writes bench/RESULTS.md (takes minutes)";
 
 /// The profile of all steps is `quick` (Cargo.toml), so that each uses what the one before it built.
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
         }
         ["report-page"] => page::build(),
         ["report-test"] => page::test(&[]),
+        ["mutants", "rust", words @ ..] => mutants_rust::test(words),
         ["bench"] => run(&["python3", "bench/compare.py"]),
         _ => Err(USAGE.to_string()),
     };
