@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn duplicated_rows_and_constant_columns_lower_the_rank() {
+    fn duplicated_rows_and_constant_manylower_the_rank() {
         let rows = [[1.0, 5.0, 2.0], [1.0, 5.0, 2.0], [3.0, 5.0, 1.0], [3.0, 5.0, 1.0]];
         let samples = Samples::from_rows(&rows).unwrap();
         assert_eq!(Span::new(&samples, ALL).unwrap().rank(), 1);
@@ -369,5 +369,114 @@ mod tests {
         for (x, y) in a.variances.iter().zip(&b.variances) {
             assert!((x * a.unit.powi(2) - y * b.unit.powi(2)).abs() < 1e-8 * a.unit.powi(2));
         }
+    }
+
+    /// Centred, weighted moments sum_i a_i y_i y_i' of the coordinates.
+    fn moments(span: &Span) -> Matrix {
+        let mut weighted = span.coordinates.clone();
+        weighted.scale_rows(&span.weights);
+        weighted.transposed_times(&span.coordinates)
+    }
+
+    #[test]
+    fn coordinates_are_principal_in_units_of_a_power_of_two() {
+        // Both sides, weighted, with a scale far from 1.
+        for (rows, columns, scale) in [(12, 40, 1e5), (40, 12, 3e-7)] {
+            let data: Vec<f64> = testing::gaussian(rows, columns, 2).iter().map(|x| scale * x).collect();
+            let weights: Vec<f64> = (0..rows).map(|i| (i % 3) as f64 + 0.5).collect();
+            let samples = Samples::new(&data, rows, columns).unwrap().with_weights(&weights).unwrap();
+            let span = Span::new(&samples, ALL).unwrap();
+            assert_eq!(span.unit, span.unit.log2().round().exp2());
+            assert!((0.4..2.1).contains(&span.variances[0]), "{}", span.variances[0]);
+            assert!(span.variances.windows(2).all(|w| w[0] >= w[1]));
+            let mut off = moments(&span);
+            (0..span.rank()).for_each(|j| off.set(j, j, off.get(j, j) - span.variances[j]));
+            assert!(off.norm() < 1e-12);
+            let total = samples.total_variance().unwrap();
+            assert!((span.total_variance() * span.unit.powi(2) / total - 1.0).abs() < 1e-12);
+            assert!(!span.is_partial() && span.omitted_variance() == 0.0);
+            assert_eq!(span.count(), rows as f64);
+        }
+    }
+
+    #[test]
+    fn fewer_axes_are_the_leading_ones_and_say_what_they_omit() {
+        for (rows, columns) in [(15, 30), (30, 15)] {
+            let data = testing::gaussian(rows, columns, 4);
+            let samples = Samples::new(&data, rows, columns).unwrap();
+            let all = Span::new(&samples, ALL).unwrap();
+            let some = Span::new(&samples, Reduction { axes: 5 }).unwrap();
+            assert_eq!((some.rank(), some.unit, some.is_partial()), (5, all.unit, true));
+            assert_eq!(some.variances, all.variances[..5]);
+            assert!((some.total_variance() - all.total_variance()).abs() < 1e-13 * all.total_variance());
+            let omitted = all.variances[5..].iter().sum::<f64>() / all.total_variance();
+            assert!((some.omitted_variance() - omitted).abs() < 1e-12 && omitted > 0.1);
+            // As many axes as there are is all of them.
+            let whole = Span::new(&samples, Reduction { axes: all.rank() }).unwrap();
+            assert!(!whole.is_partial() && whole.omitted_variance() == 0.0);
+        }
+    }
+
+    #[test]
+    fn parts_of_the_coordinates() {
+        let data = testing::gaussian(20, 8, 6);
+        let samples = Samples::new(&data, 20, 8).unwrap();
+        let span = Span::new(&samples, ALL).unwrap();
+        let y = &span.coordinates;
+        let axes = span.axes(2..5);
+        assert_eq!((axes.rows(), axes.columns()), (20, 3));
+        assert_eq!((axes.column(0), axes.column(2)), (y.column(2), y.column(4)));
+        assert_eq!(span.leading_axes(2), y.leading_columns(2));
+        assert_eq!(span.leading_axes(100), *y);
+        assert_eq!(span.rows(&[3, 17]), [y.row(3), y.row(17)].concat());
+        // Scores of a frame, and the frame back from its scores.
+        let frame = Matrix::from_fn(8, 2, |i, j| ((i + 3 * j) as f64).cos());
+        let scores = span.scores(&frame);
+        assert_eq!(scores, y.times(&frame));
+        let mut back = span.frame_of_scores(&scores);
+        back.add_scaled(-1.0, &frame);
+        assert!(back.norm() < 1e-12);
+    }
+
+    #[test]
+    fn what_is_outside_can_be_taken_in() {
+        let (rows, columns) = (40, 12);
+        let data = testing::gaussian(rows, columns, 8);
+        let samples = Samples::new(&data, rows, columns).unwrap();
+        let span = Span::new(&samples, Reduction { axes: 4 }).unwrap();
+        let Basis::Features(basis) = &span.basis else { panic!("more samples than features") };
+        let many = Matrix::from_fn(rows, 2, |i, j| ((2 * i + j) as f64).sin());
+        // X' columns less its part in the axes, in units of the span, by hand.
+        let outside = span.outside(&samples, &many).unwrap().unwrap();
+        let mut wanted = samples.pull(&many).unwrap().scaled(1.0 / span.unit);
+        let inside = basis.times(&basis.transposed_times(&wanted));
+        wanted.add_scaled(-1.0, &inside);
+        let norm = wanted.norm();
+        wanted.add_scaled(-1.0, &outside);
+        assert!(norm > 0.1 && wanted.norm() < 1e-13);
+        assert!(basis.transposed_times(&outside).norm() < 1e-13);
+
+        let frame = qr_factor(&Matrix::from_fn(4, 2, |i, j| ((i * i + j) as f64).cos()));
+        let (loadings, scores) = span.loadings(&samples, &frame).unwrap();
+        let (larger, same) = span.extended(&samples, &outside, &frame).unwrap();
+        assert_eq!((larger.rank(), same.rows(), same.columns()), (6, 6, 2));
+        // The frame is where it was, and the new coordinates are principal.
+        let (loadings_now, scores_now) = larger.loadings(&samples, &same).unwrap();
+        for (before, now) in [(&loadings, &loadings_now), (&scores, &scores_now)] {
+            let mut change = now.clone();
+            change.add_scaled(-1.0, before);
+            assert!(change.norm() < 1e-12);
+        }
+        let Basis::Features(basis) = &larger.basis else { panic!("features") };
+        let mut gram = basis.transposed_times(basis);
+        gram.add_scaled(-1.0, &Matrix::identity(6));
+        assert!(gram.norm() < 1e-13);
+        let mut off = moments(&larger);
+        (0..6).for_each(|j| off.set(j, j, off.get(j, j) - larger.variances[j]));
+        assert!(off.norm() < 1e-12);
+        // What was outside is inside now.
+        assert!(basis.transposed_times(&outside).norm() > 0.99 * outside.norm());
+        let whole = Span::new(&samples, ALL).unwrap();
+        assert!(whole.outside(&samples, &many).unwrap().is_none());
     }
 }
