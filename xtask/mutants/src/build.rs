@@ -53,14 +53,21 @@ impl Copy {
         Ok(Self { original, root: copy, target, package: package.to_string() })
     }
 
-    /// Puts the mutants of all `sources` in, except those that do not compile: these are returned, with the test programs.
-    pub fn build(&self, sources: &[Source], last: u32) -> Result<(HashSet<u32>, Vec<PathBuf>), String> {
-        let mut dropped = HashSet::new();
+    /// Puts the mutants of all `sources` in, except those that do not compile (some are known): these are returned, with the test
+    /// programs, or the one of the unit tests alone.
+    pub fn build(
+        &self,
+        sources: &[Source],
+        last: u32,
+        known: HashSet<u32>,
+        unit: bool,
+    ) -> Result<(HashSet<u32>, Vec<PathBuf>), String> {
+        let mut dropped = known;
         loop {
             let rendered: Vec<_> =
                 sources.iter().map(|s| (s.path.clone(), render(&s.text, &s.found.sites, &dropped))).collect();
             self.write(&rendered, last)?;
-            let messages = self.cargo()?;
+            let messages = self.cargo(if unit { &["--lib"] } else { &["--lib", "--tests"] })?;
             let errors: Vec<&Value> = messages
                 .iter()
                 .filter(|m| m["reason"] == "compiler-message" && m["message"]["level"] == "error")
@@ -98,11 +105,11 @@ impl Copy {
     }
 
     /// Builds the package with its tests and returns cargo's messages.
-    fn cargo(&self) -> Result<Vec<Value>, String> {
-        let words = ["test", "--no-run", "--lib", "--tests"];
-        eprintln!("== cargo {} in the copy", words.join(" "));
+    fn cargo(&self, programs: &[&str]) -> Result<Vec<Value>, String> {
+        eprintln!("== cargo test --no-run {} in the copy", programs.join(" "));
         let output = Command::new("cargo")
-            .args(words)
+            .args(["test", "--no-run"])
+            .args(programs)
             .args(["--profile", "quick", "--locked", "--message-format", "json"])
             .current_dir(self.root.join(&self.package))
             .env("CARGO_TARGET_DIR", &self.target)

@@ -62,7 +62,7 @@ pub fn find(source: &str, next: &mut u32) -> Result<Found, String> {
     let mut code = source.to_string();
     finder.tests.sort_by_key(|range| range.start);
     finder.tests.iter().rev().for_each(|range| code.replace_range(range.clone(), ""));
-    Ok(Found { sites, code })
+    Ok(Found { sites, code: code.trim_end().to_string() })
 }
 
 struct Finder<'a> {

@@ -10,7 +10,7 @@ mod render;
 mod report;
 mod run;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hasher};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -20,15 +20,25 @@ use std::sync::Mutex;
 use serde_json::{Value, json};
 
 use build::{Copy, Source};
-use find::{Kind, Site};
-use report::Row;
+use find::{Kind, Mutant, Site};
+use report::{Row, Survivor};
 use run::{Outcome, Runner};
 
-const USAGE: &str = "usage: cargo xtask mutants rust [--budget SECONDS] [--jobs N] [FILE or FOLDER...]
+const USAGE: &str = "usage: cargo xtask mutants rust [--budget SECONDS] [--longest SECONDS] [--jobs N] [--unit] [--all] [--list] [FILE or FOLDER...]
 
 Puts small faults into the files (crates/ewca/src: fit, solvers, transport, subspace, samples when none is named), one at a time,
 and runs the tests of their crate that reach them. Writes bench/MUTANTS.md. What was found is kept in target/mutants, so that an
-interrupted run goes on; mutants that were missed are tried again when the tests have changed.";
+interrupted run goes on; mutants that were missed are tried again when the tests have changed. Survivors that have a reason in
+bench/MUTANTS.md are taken as missed.
+
+  --budget SECONDS   for one mutant: no further test is begun after so long (120)
+  --longest SECONDS  tests that take longer are left out (900)
+  --unit             only the unit tests, which are built and run sooner: what they miss, a run with all tests tries again
+  --all              tries survivors with a reason too
+  --list             names all mutants, and tries none
+  --jobs N           so many tests at a time (one for each processor)";
+
+const TABLE: &str = "bench/MUTANTS.md";
 
 const DEFAULT: [&str; 5] = [
     "crates/ewca/src/fit",
@@ -51,18 +61,27 @@ fn main() -> ExitCode {
 struct Options {
     files: Vec<String>,
     budget: f64,
+    longest: f64,
     jobs: usize,
+    unit: bool,
+    all: bool,
+    list: bool,
 }
 
 fn options() -> Result<Options, String> {
     let jobs = std::thread::available_parallelism().map_or(1, |n| n.get());
-    let mut options = Options { files: Vec::new(), budget: 120.0, jobs };
+    let mut options =
+        Options { files: Vec::new(), budget: 120.0, longest: 900.0, jobs, unit: false, all: false, list: false };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let mut number = || words.next().and_then(|text| text.parse::<f64>().ok()).ok_or(USAGE.to_string());
         match word.as_str() {
             "--budget" => options.budget = number()?,
+            "--longest" => options.longest = number()?,
             "--jobs" => options.jobs = (number()? as usize).max(1),
+            "--unit" => options.unit = true,
+            "--all" => options.all = true,
+            "--list" => options.list = true,
             name if name.starts_with('-') => return Err(USAGE.to_string()),
             name => options.files.push(name.to_string()),
         }
@@ -91,7 +110,7 @@ fn run() -> Result<(), String> {
         let own: Vec<&String> = paths.iter().filter(|path| path.starts_with(&inside)).collect();
         all.extend(try_package(root, &target, package, &own, &options)?);
     }
-    report::write(&root.join("bench/MUTANTS.md"), &all)
+    if options.list { Ok(()) } else { report::write(&root.join(TABLE), &all) }
 }
 
 fn rust_files(root: &Path, name: &str, out: &mut Vec<String>) -> Result<(), String> {
@@ -131,31 +150,31 @@ fn try_package(
         last = next - 1;
         sources.push(Source { path: path.to_string(), text, found });
     }
+    if options.list {
+        sources.iter().flat_map(names).for_each(|(_, _, name)| println!("{name}"));
+        return Ok(Vec::new());
+    }
     eprintln!("== {last} mutants in {} files of {package}", sources.len());
-    let copy = Copy::new(root, target, package, &sources)?;
-    let (unviable, programs) = copy.build(&sources, last)?;
     let scratch = target.join("mutants");
-    let runner = Runner {
-        folder: copy.root.join(package),
-        scratch: scratch.clone(),
-        jobs: options.jobs,
-        budget: options.budget,
-    };
+    let mut cache = Cache::open(&scratch.join("results.jsonl"))?;
+    let keys: HashMap<u32, String> = sources.iter().flat_map(keys).collect();
+    let known: HashSet<u32> =
+        keys.iter().filter(|(_, key)| cache.get(key) == Some(&Outcome::Unviable)).map(|(id, _)| *id).collect();
+    let copy = Copy::new(root, target, package, &sources)?;
+    let (unviable, programs) = copy.build(&sources, last, known, options.unit)?;
+    unviable.iter().for_each(|id| cache.put(keys[id].clone(), Outcome::Unviable));
+    let &Options { jobs, budget, longest, .. } = options;
+    let runner = Runner { folder: copy.root.join(package), scratch, jobs, budget, longest };
     let (tests, print) = runner.record(&programs)?;
+    cache.forget_missed_unless(&print);
 
-    let mut cache = Cache::open(&scratch.join("results.jsonl"), &print)?;
-    let mut keys: HashMap<u32, String> = HashMap::new();
+    let explained = if options.all { HashSet::new() } else { report::explained(&root.join(TABLE)) };
     let mut todo = Vec::new();
     for source in &sources {
-        let mut hasher = DefaultHasher::new();
-        hasher.write(source.found.code.as_bytes());
-        let code = hasher.finish();
-        for (site, mutant) in source.found.sites.iter().flat_map(|s| s.mutants.iter().map(move |m| (s, m))) {
-            let key = format!("{} {code:016x} {:?} {}", source.path, site.range, mutant.replacement);
-            if !unviable.contains(&mutant.id) && cache.get(&key).is_none() {
+        for (site, mutant, name) in names(source) {
+            if !explained.contains(&name) && cache.get(&keys[&mutant.id]).is_none() {
                 todo.push((mutant.id, format!("{} {}", source.path, site.function)));
             }
-            keys.insert(mutant.id, key);
         }
     }
     eprintln!("== {} mutants to try, {} at a time; {} do not compile", todo.len(), options.jobs, unviable.len());
@@ -168,20 +187,19 @@ fn try_package(
     let mut rows = Vec::new();
     for source in &sources {
         let mut row = Row { path: source.path.clone(), ..Row::default() };
-        let mut seen: HashMap<String, usize> = HashMap::new();
-        for (site, mutant) in source.found.sites.iter().flat_map(|s| s.mutants.iter().map(move |m| (s, m))) {
-            let name = name_of(&source.text, site, &mutant.replacement);
-            let count = seen.entry(name.clone()).or_default();
-            *count += 1;
-            let name = if *count > 1 { format!("{name} ({count})") } else { name };
+        for (site, mutant, name) in names(source) {
+            let line = site.line;
             match cache.get(&keys[&mutant.id]) {
-                _ if unviable.contains(&mutant.id) => row.unviable += 1,
+                Some(Outcome::Unviable) => row.unviable += 1,
+                _ if explained.contains(&name) => {
+                    row.missed.push(Survivor { name, line, tests: 0, all: false, explained: true });
+                }
                 Some(Outcome::Caught { in_time, .. }) => {
                     row.caught += 1;
                     row.too_late += usize::from(!in_time);
                 }
-                Some(Outcome::Missed { tests, all }) => {
-                    row.missed.push(report::Survivor { name, line: site.line, tests: *tests, all: *all })
+                Some(&Outcome::Missed { tests, all }) => {
+                    row.missed.push(Survivor { name, line, tests, all, explained: false });
                 }
                 None => row.untried += 1,
             }
@@ -189,6 +207,30 @@ fn try_package(
         rows.push(row);
     }
     Ok(rows)
+}
+
+/// What the result of a mutant belongs to: the file as it is, but for its tests, and the change.
+fn keys(source: &Source) -> Vec<(u32, String)> {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(source.found.code.as_bytes());
+    let code = hasher.finish();
+    let all = source.found.sites.iter().flat_map(|site| site.mutants.iter().map(move |mutant| (site, mutant)));
+    let key =
+        |site: &Site, mutant: &Mutant| format!("{} {code:016x} {:?} {}", source.path, site.range, mutant.replacement);
+    all.map(|(site, mutant)| (mutant.id, key(site, mutant))).collect()
+}
+
+/// All mutants of a file, each with a name of its own.
+fn names(source: &Source) -> Vec<(&Site, &Mutant, String)> {
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    let all = source.found.sites.iter().flat_map(|site| site.mutants.iter().map(move |mutant| (site, mutant)));
+    all.map(|(site, mutant)| {
+        let name = format!("{} {}", source.path, name_of(&source.text, site, &mutant.replacement));
+        let count = seen.entry(name.clone()).or_default();
+        *count += 1;
+        (site, mutant, if *count > 1 { format!("{name} ({count})") } else { name })
+    })
+    .collect()
 }
 
 /// A change in words that stay the same while lines move.
@@ -219,42 +261,53 @@ fn name_of(source: &str, site: &Site, replacement: &str) -> String {
 /// What was found before, one JSON object a line.
 struct Cache {
     file: std::fs::File,
+    /// The test programs that the results are of.
     print: String,
-    known: HashMap<String, Outcome>,
+    known: HashMap<String, (Outcome, String)>,
 }
 
 impl Cache {
-    fn open(path: &Path, print: &str) -> Result<Self, String> {
+    fn open(path: &Path) -> Result<Self, String> {
         let mut known = HashMap::new();
         for line in std::fs::read_to_string(path).unwrap_or_default().lines() {
             let Ok(value) = serde_json::from_str::<Value>(line) else { continue };
-            let (Some(key), Some(by)) = (value["mutant"].as_str(), value["by"].as_str()) else { continue };
-            let tests = value["tests"].as_u64().unwrap_or(0) as usize;
-            if !by.is_empty() {
-                let in_time = value["in_time"] == true;
-                known.insert(key.to_string(), Outcome::Caught { by: by.to_string(), in_time });
-            } else if value["programs"] == print {
-                known.insert(key.to_string(), Outcome::Missed { tests, all: value["all"] == true });
-            }
+            let text = |key: &str| value[key].as_str().unwrap_or_default().to_string();
+            let outcome = match text("outcome").as_str() {
+                "caught" => Outcome::Caught { by: text("by"), in_time: value["in_time"] == true },
+                "missed" => {
+                    let tests = value["tests"].as_u64().unwrap_or(0) as usize;
+                    Outcome::Missed { tests, all: value["all"] == true }
+                }
+                "unviable" => Outcome::Unviable,
+                _ => continue,
+            };
+            known.insert(text("mutant"), (outcome, text("programs")));
         }
         let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
         let file = file.map_err(|error| format!("{}: {error}", path.display()))?;
-        Ok(Self { file, print: print.to_string(), known })
+        Ok(Self { file, print: String::new(), known })
+    }
+
+    /// Other tests may catch what was missed.
+    fn forget_missed_unless(&mut self, print: &str) {
+        self.print = print.to_string();
+        self.known.retain(|_, (outcome, of)| !matches!(outcome, Outcome::Missed { .. }) || of == print);
     }
 
     fn get(&self, key: &str) -> Option<&Outcome> {
-        self.known.get(key)
+        self.known.get(key).map(|(outcome, _)| outcome)
     }
 
     fn put(&mut self, key: String, outcome: Outcome) {
-        let line = match &outcome {
-            Outcome::Caught { by, in_time } => json!({"mutant": key, "by": by, "in_time": in_time}),
-            Outcome::Missed { tests, all } => {
-                json!({"mutant": key, "by": "", "tests": tests, "all": all, "programs": self.print})
-            }
+        let mut line = match &outcome {
+            Outcome::Caught { by, in_time } => json!({"outcome": "caught", "by": by, "in_time": in_time}),
+            Outcome::Missed { tests, all } => json!({"outcome": "missed", "tests": tests, "all": all}),
+            Outcome::Unviable => json!({"outcome": "unviable"}),
         };
+        line["mutant"] = json!(key);
+        line["programs"] = json!(self.print);
         // A result that cannot be kept is found again by the next run.
         let _ = self.file.write_all(format!("{line}\n").as_bytes());
-        self.known.insert(key, outcome);
+        self.known.insert(key, (outcome, self.print.clone()));
     }
 }

@@ -1,6 +1,6 @@
 //! The table, and the survivors by name: the section of bench/MUTANTS.md between two marks.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
 const BEGIN: &str = "<!-- rust -->";
@@ -28,6 +28,15 @@ pub struct Survivor {
     /// How many tests reach it, and whether all of them were run.
     pub tests: usize,
     pub all: bool,
+    /// Not tried, since it was looked at before.
+    pub explained: bool,
+}
+
+/// The survivors that were looked at: a reason is written beside them.
+pub fn explained(path: &Path) -> HashSet<String> {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let lines = text.lines().filter_map(|line| line.strip_prefix("- ")?.split_once(REASON));
+    lines.filter(|(_, reason)| *reason != UNKNOWN).map(|(name, _)| name.to_string()).collect()
 }
 
 /// Prints the survivors, and writes the section: files that were not tried now keep what it says of them, and reasons stay.
@@ -35,11 +44,12 @@ pub fn write(path: &Path, rows: &[Row]) -> Result<(), String> {
     for row in rows {
         for survivor in &row.missed {
             let tests = match (survivor.tests, survivor.all) {
+                _ if survivor.explained => continue,
                 (0, _) => "no test reaches it".to_string(),
                 (tests, true) => format!("{tests} tests reach it"),
                 (tests, false) => format!("{tests} tests reach it, and there was no time for all"),
             };
-            println!("missed: {}:{} {} ({tests})", row.path, survivor.line, survivor.name);
+            println!("missed: {} ({}:{}, {tests})", survivor.name, row.path, survivor.line);
         }
         if row.untried > 0 {
             println!("{}: {} mutants were not tried", row.path, row.untried);
@@ -75,8 +85,7 @@ fn section(old: &str, rows: &[Row]) -> String {
     }
     for row in rows {
         lines.insert(row.path.clone(), [row.caught, row.too_late, row.missed.len(), row.unviable]);
-        let list = row.missed.iter().map(|survivor| {
-            let name = format!("{} {}", row.path, survivor.name);
+        let list = row.missed.iter().map(|Survivor { name, .. }| {
             let reason = reasons.get(name.as_str()).copied().unwrap_or(UNKNOWN);
             format!("- {name}{REASON}{reason}")
         });

@@ -11,8 +11,6 @@ use serde_json::{Value, json};
 
 /// Address space of a test: a mutant may ask for any amount of memory.
 const MEMORY_KIB: u64 = 6 << 20;
-/// More than any test takes on its own.
-const LONGEST: Duration = Duration::from_secs(900);
 
 /// One test of one program.
 pub struct Test {
@@ -29,6 +27,8 @@ pub enum Outcome {
     Caught { by: String, in_time: bool },
     /// No test noticed; whether all that reach it were run.
     Missed { tests: usize, all: bool },
+    /// It does not compile.
+    Unviable,
 }
 
 pub struct Runner {
@@ -39,6 +39,8 @@ pub struct Runner {
     pub jobs: usize,
     /// Seconds for one mutant, after which no further test is begun.
     pub budget: f64,
+    /// Tests that take more seconds than this are left out.
+    pub longest: f64,
 }
 
 impl Runner {
@@ -60,23 +62,28 @@ impl Runner {
         }
         eprintln!("== {} tests, each on its own, to see what they reach", names.len());
         let clock = Instant::now();
+        let limit = Duration::from_secs_f64(self.longest);
         let results = self.in_parallel(&names, |at, (program, name)| {
             let file = self.scratch.join(format!("reached-{at}.txt"));
             let _ = std::fs::remove_file(&file);
             let clock = Instant::now();
             let value = file.to_string_lossy().into_owned();
-            let passed = self.run(program, name, ("EWCA_MUTANTS_REACHED", &value), LONGEST) == Ended::Passed;
+            let ended = self.run(program, name, ("EWCA_MUTANTS_REACHED", &value), limit);
             let seconds = clock.elapsed().as_secs_f64();
             let reached = std::fs::read_to_string(&file).unwrap_or_default();
             let _ = std::fs::remove_file(&file);
             let reaches = reached.lines().filter_map(|line| line.parse().ok()).collect();
-            (passed, Test { program: program.clone(), name: name.clone(), seconds, reaches })
+            (ended, Test { program: program.clone(), name: name.clone(), seconds, reaches })
         });
-        let failed: Vec<&str> = results.iter().filter(|(passed, _)| !passed).map(|(_, t)| t.name.as_str()).collect();
-        if !failed.is_empty() {
-            eprintln!("== left out, since they fail without a mutant: {}", failed.join(", "));
+        let left_out = [(Ended::Failed, "they fail without a mutant"), (Ended::TooLate, "they take too long")];
+        for (end, why) in left_out {
+            let names: Vec<_> = results.iter().filter(|(ended, _)| *ended == end).map(|(_, t)| &*t.name).collect();
+            if !names.is_empty() {
+                eprintln!("== left out, since {why}: {}", names.join(", "));
+            }
         }
-        let tests: Vec<Test> = results.into_iter().filter(|(passed, _)| *passed).map(|(_, test)| test).collect();
+        let tests: Vec<Test> =
+            results.into_iter().filter(|(ended, _)| *ended == Ended::Passed).map(|(_, test)| test).collect();
         eprintln!("== {:.0} s", clock.elapsed().as_secs_f64());
         let list: Vec<Value> = tests
             .iter()
