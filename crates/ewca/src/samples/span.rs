@@ -337,6 +337,7 @@ mod tests {
             assert!((scores.get(i, 1) - span.coordinates.get(place, 1) * span.unit).abs() < 1e-10);
         }
         let mut back = span.frame(&samples, &loadings).unwrap();
+        assert_eq!(back.rows(), frame.rows());
         back.add_scaled(-1.0, &frame);
         assert!(back.norm() < 1e-10);
     }
@@ -402,7 +403,7 @@ mod tests {
     #[test]
     fn fewer_axes_are_the_leading_ones_and_say_what_they_omit() {
         for (rows, columns) in [(15, 30), (30, 15)] {
-            let data = testing::gaussian(rows, columns, 4);
+            let data: Vec<f64> = testing::gaussian(rows, columns, 4).iter().map(|x| 100.0 * x).collect();
             let samples = Samples::new(&data, rows, columns).unwrap();
             let all = Span::new(&samples, ALL).unwrap();
             let some = Span::new(&samples, Reduction { axes: 5 }).unwrap();
@@ -434,6 +435,7 @@ mod tests {
         let scores = span.scores(&frame);
         assert_eq!(scores, y.times(&frame));
         let mut back = span.frame_of_scores(&scores);
+        assert_eq!(back.rows(), 8);
         back.add_scaled(-1.0, &frame);
         assert!(back.norm() < 1e-12);
     }
@@ -441,7 +443,7 @@ mod tests {
     #[test]
     fn what_is_outside_can_be_taken_in() {
         let (rows, columns) = (40, 12);
-        let data = testing::gaussian(rows, columns, 8);
+        let data: Vec<f64> = testing::gaussian(rows, columns, 8).iter().map(|x| 64.0 * x).collect();
         let samples = Samples::new(&data, rows, columns).unwrap();
         let span = Span::new(&samples, Reduction { axes: 4 }).unwrap();
         let Basis::Features(basis) = &span.basis else { panic!("more samples than features") };
@@ -465,7 +467,7 @@ mod tests {
         for (before, now) in [(&loadings, &loadings_now), (&scores, &scores_now)] {
             let mut change = now.clone();
             change.add_scaled(-1.0, before);
-            assert!(change.norm() < 1e-12);
+            assert!(change.norm() < 1e-12 * before.norm());
         }
         let Basis::Features(basis) = &larger.basis else { panic!("features") };
         let mut gram = basis.transposed_times(basis);
@@ -478,5 +480,56 @@ mod tests {
         assert!(basis.transposed_times(&outside).norm() > 0.99 * outside.norm());
         let whole = Span::new(&samples, ALL).unwrap();
         assert!(whole.outside(&samples, &many).unwrap().is_none());
+    }
+
+    /// Rows in memory that are streamed.
+    #[derive(Debug)]
+    struct Table(Vec<f64>, usize);
+
+    impl crate::samples::Source for Table {
+        fn rows(&self) -> usize {
+            self.0.len() / self.1
+        }
+        fn columns(&self) -> usize {
+            self.1
+        }
+        fn part_rows(&self) -> usize {
+            7
+        }
+        fn read(&self, rows: Range<usize>) -> std::result::Result<crate::samples::Part, String> {
+            Ok(crate::samples::Part::Dense(self.0[rows.start * self.1..rows.end * self.1].to_vec()))
+        }
+    }
+
+    #[test]
+    fn streamed_samples_with_too_many_features_are_reduced_by_leading_axes() {
+        let (rows, columns) = (24, WHOLE + 10);
+        let table = Table(testing::gaussian(rows, columns, 3).iter().map(|x| 16.0 * x).collect(), columns);
+        let weights: Vec<f64> = (0..rows).map(|i| (i % 5) as f64).collect();
+        let held = Samples::new(&table.0, rows, columns).unwrap().with_weights(&weights).unwrap();
+        let streamed: Samples<'_> = Samples::streamed(&table).unwrap().with_weights(&weights).unwrap();
+        let exact = Span::new(&held, ALL).unwrap();
+        // All axes there are, whose number the samples limit.
+        let all = Span::new(&streamed, Reduction { axes: 100 }).unwrap();
+        assert_eq!((all.rank(), all.is_partial(), all.unit), (exact.rank(), false, exact.unit));
+        for (x, y) in all.variances.iter().zip(&exact.variances) {
+            assert!((x - y).abs() < 1e-9, "{x} {y}");
+        }
+        // Some of them, which know how much is outside: the leading ones but for what the iteration has not found yet.
+        let some = Span::new(&streamed, Reduction { axes: 6 }).unwrap();
+        assert_eq!((some.rank(), some.is_partial()), (6, true));
+        assert!((some.total_variance() - exact.total_variance()).abs() < 1e-10);
+        let omitted = exact.variances[6..].iter().sum::<f64>() / exact.total_variance();
+        assert!((some.omitted_variance() - omitted).abs() < 0.02, "{} {omitted}", some.omitted_variance());
+        let mut off = moments(&some);
+        (0..6).for_each(|j| off.set(j, j, off.get(j, j) - some.variances[j]));
+        assert!(off.norm() < 1e-10);
+        // Scores of all samples, those without weight too, by the loadings.
+        let frame = Matrix::from_fn(6, 1, |i, _| if i == 0 { 1.0 } else { 0.0 });
+        let (loadings, scores) = some.loadings(&streamed, &frame).unwrap();
+        assert_eq!(scores.rows(), rows);
+        let x = held.row(5).unwrap();
+        let by_hand: f64 = (0..columns).map(|j| (x[j] - held.mean()[j]) * loadings.get(j, 0)).sum();
+        assert!((scores.get(5, 0) - by_hand).abs() < 1e-9);
     }
 }

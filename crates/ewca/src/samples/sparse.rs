@@ -295,4 +295,17 @@ mod tests {
         let sparse = Sparse::new(&[0, 0, 2, 2], &[1, 2], &[4.0, 5.0], 3).unwrap();
         assert_eq!([sparse.row(0), sparse.row(1), sparse.row(2)], [[0.0; 3], [0.0, 4.0, 5.0], [0.0; 3]]);
     }
+
+    #[test]
+    fn structures_that_are_none() {
+        let error = |offsets: &[usize], positions: &[u32], count: usize| {
+            Sparse::new(offsets, positions, &vec![1.0; count], 3).unwrap_err().to_string()
+        };
+        assert!(error(&[1, 1, 2], &[0, 1], 2).contains("run from 0"));
+        assert!(error(&[0, 1, 3], &[0, 1], 2).contains("run from 0"));
+        assert!(error(&[0, 1, 2], &[0, 1, 2], 2).contains("run from 0"));
+        assert!(error(&[0, 3, 1, 2], &[0, 1], 2).contains("fall after row 1"));
+        assert!(error(&[0, 0, 2], &[1, 0], 2).contains("row 1 are not in ascending order"));
+        assert!(error(&[0, 0, 1], &[3], 1).contains("row 1 has a column index beyond"));
+    }
 }

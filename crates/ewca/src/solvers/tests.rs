@@ -9,11 +9,11 @@ use crate::samples::{Reduction, Samples};
 use crate::subspace::{Orthonormalisation, grassmann_distance, random_frame};
 use crate::testing;
 
-const N: usize = 24;
-const K: usize = 2;
+pub(super) const N: usize = 24;
+pub(super) const K: usize = 2;
 
 /// A weighted problem of five features at a random frame, with an accurate plan.
-fn problem(epsilon: f64) -> (Objective, State) {
+pub(super) fn problem(epsilon: f64) -> (Objective, State) {
     let data = testing::gaussian(N, 5, 21);
     let weights: Vec<f64> = (0..N).map(|i| 1.0 + 0.25 * (i % 4) as f64).collect();
     let samples = Samples::new(&data, N, 5).unwrap().with_weights(&weights).unwrap();
@@ -59,6 +59,8 @@ fn the_objective_is_what_the_plan_makes_it() {
         assert_close(&objective.matrix(&point), &m);
         assert_close(&point.image, &m.times(&point.frame));
         assert_close(&point.compression, &point.frame.transposed_times(&m.times(&point.frame)));
+        let relative = point.gradient.norm() / (2.0 * objective.span.variances[0]);
+        assert!((point.relative_gradient / relative - 1.0).abs() < 1e-12);
         // G = -2 (M V - V V'M V)
         assert_close(&point.gradient, &point.tangent(&m.times(&point.frame)).scaled(-2.0));
         assert_close(&objective.carry(&point, &point.scores), &pi.times(&point.scores));
@@ -159,4 +161,16 @@ fn states_of_other_shapes_do_not_belong() {
         change(&mut other.point);
         assert!(!other.belongs_to(span, K));
     }
+}
+
+#[test]
+fn a_plan_can_be_tightened_and_solvers_have_names() {
+    let (mut objective, mut state) = problem(0.3);
+    state.point = objective.evaluate(state.point.frame.clone(), vec![0.0; N], &mut Balancer::default(), 1e-2);
+    let rough = state.point.marginal_error;
+    state.tighten(&mut objective, 1e-12);
+    assert!(rough > 1e-6 && state.point.marginal_error <= 1e-12);
+    let names = [Solver::Auto, Solver::Lbfgs, Solver::Bcd, Solver::Mm(MmParams::default())].map(Solver::name);
+    assert_eq!(names, ["auto", "lbfgs", "bcd", "mm"]);
+    assert_eq!((Solver::Auto.resolved(), Solver::Bcd.resolved()), (Solver::Lbfgs, Solver::Bcd));
 }

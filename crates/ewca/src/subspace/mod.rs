@@ -147,6 +147,11 @@ mod tests {
         assert!((correction.get(0, 0) - 1.0).abs() < 1e-14);
         assert!((correction.get(1, 1) - 0.02f64.powf(-0.5)).abs() < 1e-12);
         assert!(correction.get(0, 1).abs() < 1e-14);
+        // Whatever the scale.
+        for scale in [0.01, 100.0] {
+            assert!(polar_correction(&frame(0.5 * 1e-2).scaled(scale)).unwrap().is_none());
+            assert!(polar_correction(&frame(2.0 * 1e-2).scaled(scale)).unwrap().is_some());
+        }
     }
 
     #[test]

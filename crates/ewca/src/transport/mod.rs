@@ -159,8 +159,8 @@ mod tests {
             assert_eq!(error, Error::Weight { row: 2, value: bad });
         }
         let mut wrong = scores.clone();
-        wrong.set(1, 1, f64::INFINITY);
+        wrong.set(2, 1, f64::INFINITY);
         let error = self_transport(&wrong, &even, 1.0, 1e-9).unwrap_err();
-        assert_eq!(error, Error::NotFinite { row: 1, column: 1, value: f64::INFINITY });
+        assert_eq!(error, Error::NotFinite { row: 2, column: 1, value: f64::INFINITY });
     }
 }

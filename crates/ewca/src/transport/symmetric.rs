@@ -264,6 +264,9 @@ mod tests {
         assert_eq!(least_squares(&one, std::iter::once(&[f64::NAN, 0.0, 0.0, 0.0][..]), &one), None);
         assert_eq!(least_squares(&one, std::iter::once(&one[..]), &[f64::INFINITY, 0.0, 0.0, 0.0]), None);
         assert_eq!(least_squares(&one, std::iter::empty(), &one), Some(Vec::new()));
+        // The same column twice has many answers, of which the ridge takes one.
+        let shared = least_squares(&one, [&one[..], &one[..]].into_iter(), &one).unwrap();
+        assert!((shared[0] + shared[1] - 1.0).abs() < 1e-3, "{shared:?}");
     }
 
     #[test]
@@ -292,10 +295,10 @@ mod tests {
             let f = &plan.potential;
             let entry = |i: usize, j: usize| weights[i] * weights[j] * (f[i] + f[j] - distance(i, j) / epsilon).exp();
             let mut error = 0.0;
-            for i in 0..n {
+            for (i, a) in weights.iter().enumerate() {
                 let mass: f64 = (0..n).map(|j| entry(i, j)).sum();
                 assert!((mass - plan.masses[i]).abs() < 1e-14);
-                error += (mass - weights[i]).abs();
+                error += (mass - a).abs();
                 for l in 0..2 {
                     let carried: f64 = (0..n).map(|j| entry(i, j) * scores.get(j, l)).sum();
                     assert!((carried - plan.carried.get(i, l)).abs() < 1e-14);
@@ -306,14 +309,15 @@ mod tests {
                 assert!(error <= tolerance);
             } else {
                 // One more, to carry what was not carried on the way.
-                assert!(error > tolerance && kernel.passes() - before <= passes + 1);
+                let made = kernel.passes() - before;
+                assert!(error > tolerance && (passes..=passes + 1).contains(&made), "{made} passes of {passes}");
             }
             assert_eq!(plan.carried, carried_scores(&kernel, &weights, f, &scores));
         }
     }
 
     #[test]
-    fn what_was_learnt_saves_passes() {
+    fn acceleration_saves_passes() {
         let n = 60;
         let scores = Matrix::from_row_major(n, 2, &testing::gaussian(n, 2, 8)).unwrap();
         let weights = vec![1.0 / n as f64; n];
@@ -332,7 +336,5 @@ mod tests {
         assert!((2..=MEMORY).contains(&balancer.memory.len()));
         // From the solution one pass is enough, and nothing is learnt.
         assert_eq!(passes(&mut balancer, potential, 1e-12).0, 1);
-        let (again, _) = passes(&mut balancer, vec![0.0; n], 1e-12);
-        assert!(again <= first, "{again} passes, {first} at first");
     }
 }
