@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "seconds": seconds,
         "loss": model.loss,
         "epsilon": model.epsilon,
-        "perplexity": model.perplexity.mean,
+        "perplexity": model.perplexity.overall,
         "iterations": model.iterations,
         "kernel_passes": model.kernel_passes,
         "relative_gradient": model.certificate.relative_gradient,

@@ -96,7 +96,8 @@ macro_rules! with_samples {
             weights: Option<&[f64]>,
         ) -> ewca::Result<ewca::Samples<'a, T>> {
             match weights {
-                Some(weights) => samples.with_weights(weights),
+                // scikit-learn's weights: a sample of weight w is as good as the same sample w times.
+                Some(weights) => samples.with_counts(weights),
                 None => Ok(samples),
             }
         }

@@ -77,7 +77,7 @@ pub fn pca_variances<'py>(py: Python<'py>, table: Table<'py>, k: usize) -> PyRes
 fn principal_variances<T: Scalar>(samples: &Samples<'_, T>, k: usize) -> ewca::Result<Vec<f64>> {
     // The limit of a small epsilon.
     let tiny = (1e-12 * samples.total_variance()?).max(f64::MIN_POSITIVE);
-    Ok(ewca::Ewca::params(k).epsilon(tiny).fit(samples)?.explained_variance)
+    Ok(ewca::Ewca::params(k).single_start().epsilon(tiny).fit(samples)?.explained_variance)
 }
 
 /// Judges each k, and chooses an epsilon for it, by the paper's protocol.

@@ -133,7 +133,7 @@ impl PyModel {
 
     #[getter]
     fn perplexity(&self) -> f64 {
-        self.model.perplexity.mean
+        self.model.perplexity.overall
     }
 
     #[getter]
@@ -211,8 +211,12 @@ impl PyModel {
         words.set_item("marginal_error", certificate.marginal_error)?;
         words.set_item("duality_gap", certificate.duality_gap)?;
         words.set_item("relative_gradient", certificate.relative_gradient)?;
+        words.set_item("residuals", vector(py, &certificate.residuals))?;
+        words.set_item("rounding", vector(py, &certificate.rounding))?;
+        words.set_item("angles", vector(py, &certificate.angles))?;
         words.set_item("eigen_deficit", certificate.eigen_deficit)?;
         words.set_item("skipped_mass", certificate.skipped_mass)?;
+        words.set_item("omitted_variance", certificate.omitted_variance)?;
         words.set_item("eigenvalues", vector(py, &certificate.eigenvalues))?;
         words.set_item("next_eigenvalue", certificate.next_eigenvalue)?;
         words.set_item("collapsed", certificate.collapsed)?;

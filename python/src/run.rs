@@ -16,7 +16,7 @@ const LOOK_AROUND: Duration = Duration::from_millis(50);
 /// What the worker and the waiting thread tell each other.
 #[derive(Default)]
 pub struct Watch {
-    stop: AtomicBool,
+    stop: Arc<AtomicBool>,
     latest: Mutex<Option<Iteration>>,
 }
 
@@ -40,8 +40,8 @@ impl Observer for Reporter<'_> {
         if self.0.stopped() { Control::Stop } else { Control::Continue }
     }
 
-    fn stopped(&mut self) -> bool {
-        self.0.stopped()
+    fn stop_flag(&self) -> Option<Arc<AtomicBool>> {
+        Some(self.0.stop.clone())
     }
 }
 

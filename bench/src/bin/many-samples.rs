@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let summary = serde_json::json!({
         "n": n, "d": d, "k": model.n_components(), "seconds": seconds, "peak": peak,
         "termination": model.termination.name(),
-        "epsilon": model.epsilon, "perplexity": model.perplexity.mean, "loss": model.loss,
+        "epsilon": model.epsilon, "perplexity": model.perplexity.overall, "loss": model.loss,
         "iterations": model.iterations, "kernel_passes": model.kernel_passes, "kernel_share": model.kernel_share,
         "marginal_error": certificate.marginal_error, "duality_gap": certificate.duality_gap,
         "relative_gradient": certificate.relative_gradient, "eigen_deficit": certificate.eigen_deficit,

@@ -59,6 +59,15 @@ pub struct FitAccount<'a> {
     pub written: &'a [Written],
 }
 
+/// What is known of the optimum: F is not convex.
+fn starts(model: &Model) -> String {
+    match (model.starts, model.agreeing_starts) {
+        (1, _) => "local (one start was made)".into(),
+        (starts, agreeing) if starts == agreeing => format!("local; {starts} starts agreed"),
+        (starts, _) => format!("local; the lowest of {starts} starts"),
+    }
+}
+
 impl FitAccount<'_> {
     /// What the user should know before believing the result, and what to do about it.
     pub fn warnings(&self) -> Vec<String> {
@@ -100,25 +109,31 @@ impl FitAccount<'_> {
                 count(approximation.rows, "sample"),
                 percent(approximation.marginal_error),
                 approximation.landmarks,
-                number(model.perplexity.mean)
+                number(model.perplexity.overall)
             ));
         }
         if certificate.collapsed {
             warnings.push(format!(
                 "collapsed: epsilon is too large, and the components shrink the data instead of showing them; ask for a \
                  smaller --perplexity (it is {}) or a smaller --epsilon (it is {})",
-                number(model.perplexity.mean),
+                number(model.perplexity.overall),
                 number(model.epsilon)
             ));
         }
-        if let Some(wanted) = wanted.perplexity
-            && model.converged()
-            && (model.perplexity.mean / wanted - 1.0).abs() > 0.01
+        if let Some(floor) = model.perplexity.floor {
+            warnings.push(format!(
+                "samples repeat, and share with their copies whatever epsilon is: the smallest perplexity that can be had is {}; the \
+                 fit is just above it, at {}",
+                number(floor),
+                number(model.perplexity.overall)
+            ));
+        } else if let Some(wanted) =
+            model.perplexity.wanted.filter(|_| model.converged() && model.perplexity.is_missed())
         {
             warnings.push(format!(
-                "the mean perplexity is {}, not the {wanted} asked for: the optimum jumps near epsilon {}, and no epsilon gives \
+                "the perplexity is {}, not the {wanted} that was wanted: the optimum jumps near epsilon {}, and no epsilon gives \
                  what lies between",
-                number(model.perplexity.mean),
+                number(model.perplexity.overall),
                 number(model.epsilon)
             ));
         }
@@ -179,9 +194,19 @@ impl FitAccount<'_> {
         line(
             &mut text,
             "perplexity",
-            &format!("{} on average, from {} to {}", number(spread.mean), number(spread.min), number(spread.max)),
+            &format!(
+                "{} (rows: median {}, {} to {})",
+                number(spread.overall),
+                number(spread.median),
+                number(spread.min),
+                number(spread.max)
+            ),
         );
-        line(&mut text, "", &format!("(a sample spreads over about {:.0} of the {})", spread.mean, model.n_samples()));
+        line(
+            &mut text,
+            "",
+            &format!("(a sample spreads over about {:.0} of the {})", spread.overall, model.n_samples()),
+        );
         if let Some(near) = &model.certificate.approximation {
             let rows = count(near.rows, "exact row");
             line(&mut text, "kernel", &format!("approximate, by {}; {rows} tell:", count(near.landmarks, "landmark")));
@@ -189,6 +214,7 @@ impl FitAccount<'_> {
             line(&mut text, "", &format!("rows of the plan off by {mean} on average, {worst} at most;"));
             line(&mut text, "", &format!("relative gradient {}", accuracy(near.relative_gradient)));
         }
+        line(&mut text, "optimum", &starts(model));
         line(&mut text, "distance to PCA", &format!("{} (0: the same subspace)", number(model.distance_to_pca)));
         text
     }
@@ -198,15 +224,7 @@ impl FitAccount<'_> {
         let Self { model, times, .. } = self;
         let certificate = &model.certificate;
         let mut text = String::new();
-        let attempt = match self.wanted.restarts {
-            0 => String::new(),
-            restarts => format!(", attempt {} of {}", model.attempt + 1, restarts.saturating_add(1)),
-        };
-        line(
-            &mut text,
-            "solver",
-            &format!("{}, {}{attempt}", model.solver.name(), count(model.iterations, "iteration")),
-        );
+        line(&mut text, "solver", &format!("{}, {}", model.solver.name(), count(model.iterations, "iteration")));
         line(&mut text, "kernel passes", &format!("{} at {} each", model.kernel_passes, time(time_per_pass(model))));
         if certificate.skipped_mass > 0.0 {
             let (share, mass) = (percent(model.kernel_share), accuracy(certificate.skipped_mass));

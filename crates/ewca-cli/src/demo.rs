@@ -113,12 +113,13 @@ pub fn read(split: &str) -> Result<Dataset, Failure> {
 fn spreads(params: &Params, samples: &Samples<'_>, model: &Model) -> Result<Vec<(String, Model)>, Failure> {
     // Towards epsilon = 0 every sample keeps its mass to itself, and the fit is PCA.
     let pca = params.clone().epsilon(1e-9 * model.explained_variance[0]).fit(samples).map_err(refused)?;
-    let mut models = vec![("1 (PCA)".into(), pca), (format!("{:.0} (this fit)", model.perplexity.mean), model.clone())];
+    let mut models =
+        vec![("1 (PCA)".into(), pca), (format!("{:.0} (this fit)", model.perplexity.overall), model.clone())];
     for perplexity in OTHER_PERPLEXITIES {
         let other = params.clone().perplexity(perplexity).fit(samples).map_err(refused)?;
         models.push((perplexity.to_string(), other));
     }
-    models.sort_by(|(_, a), (_, b)| a.perplexity.mean.total_cmp(&b.perplexity.mean));
+    models.sort_by(|(_, a), (_, b)| a.perplexity.overall.total_cmp(&b.perplexity.overall));
     Ok(models)
 }
 
@@ -141,8 +142,8 @@ fn the_fit(model: &Model, times: Times) -> String {
         model.iterations,
         time(times.fit),
         number(model.epsilon),
-        model.perplexity.mean,
-        number(model.perplexity.mean),
+        model.perplexity.overall,
+        number(model.perplexity.overall),
         explained_variance(model)
     )
 }

@@ -52,6 +52,17 @@ impl Written {
 }
 
 impl Exports {
+    /// Makes sure that what is to be copied can be read again.
+    pub fn check_input(&self, input: &Input) -> Result<(), Failure> {
+        match self.anndata.is_some() && input.is_stream() {
+            true => Err(Failure::Unfit {
+                file: input.name(),
+                problem: "cannot be copied for --write-anndata: it can be read only once; name a file".into(),
+            }),
+            false => Ok(()),
+        }
+    }
+
     /// Makes sure that all of them can be written: a long fit should not find out at its end.
     pub fn rehearse(&self) -> Result<(), Failure> {
         let files = [&self.scores, &self.loadings, &self.plan, &self.dense_plan, &self.anndata];
@@ -166,7 +177,7 @@ fn parameters(model: &Model) -> Vec<(String, Parameter)> {
         ("n_components", Parameter::Integer(model.n_components() as i64)),
         ("collapsed", Parameter::Integer(model.certificate.collapsed.into())),
         ("epsilon", Parameter::Number(model.epsilon)),
-        ("perplexity", Parameter::Number(model.perplexity.mean)),
+        ("perplexity", Parameter::Number(model.perplexity.overall)),
         ("loss", Parameter::Number(model.loss)),
         ("variance", numbers(&model.explained_variance)),
         ("variance_ratio", numbers(&model.explained_variance_ratio)),

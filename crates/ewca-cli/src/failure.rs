@@ -34,6 +34,20 @@ pub enum Failure {
         /// What was allowed, in bytes.
         budget: usize,
     },
+    /// The fit takes more than the machine has.
+    #[error(
+        "{file}: the fit may take {} more, and {} are free; use fewer samples or features, or pass --max-memory to try all the same",
+        bytes(*more),
+        bytes(*free)
+    )]
+    NoMemory {
+        /// The input, as the user named it.
+        file: String,
+        /// What it takes beside the table, in bytes.
+        more: usize,
+        /// What the machine has to give, in bytes.
+        free: usize,
+    },
     /// The folder for the results could not be made.
     #[error("{}: the output folder cannot be made: {}; name another with -o", folder.display(), folder_reason(source))]
     Folder {
@@ -99,6 +113,10 @@ fn file_message(error: &ewca_io::Error) -> String {
         ewca_io::Error::TooLarge { file, limit } => format!(
             "{file}: holds more than {} once decompressed; raise --max-memory if that is expected",
             bytes(usize::try_from(*limit).unwrap_or(usize::MAX))
+        ),
+        ewca_io::Error::NoRoom { file, bytes: needed } => format!(
+            "{file}: needs more memory than is free: {} or more; close other programs, or take fewer rows or columns",
+            bytes(usize::try_from(*needed).unwrap_or(usize::MAX))
         ),
         other => other.to_string(),
     }

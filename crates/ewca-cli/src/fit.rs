@@ -45,6 +45,7 @@ fn fit(job: &FitJob, cluster: Option<&Cluster>, console: Console) -> Result<Outc
     let report = job.report.as_ref().map(|_| Reporting { components: job.wanted.components, steps: 0 });
     let plan = memory::Plan { params: &job.params, limits: job.limits, file: &name, report };
 
+    job.exports.check_input(&job.table.input)?;
     // A process that fails alone must not leave the others waiting.
     let held = agreed(cluster, Held::open(job, &plan, cluster, console))?;
     let refused = |source| Failure::Fit { file: name.clone(), source };
@@ -281,5 +282,5 @@ pub fn start_threads(threads: Option<usize>) -> Result<(), Failure> {
 /// PCA with these parameters: the limit of a small epsilon.
 pub fn pca(samples: &Samples<'_>, params: &Params) -> ewca::Result<Model> {
     let tiny = (1e-12 * samples.total_variance()?).max(f64::MIN_POSITIVE);
-    params.clone().restarts(0).epsilon(tiny).fit(samples)
+    params.clone().single_start().epsilon(tiny).fit(samples)
 }

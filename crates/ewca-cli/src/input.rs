@@ -1,15 +1,17 @@
 //! Where the table comes from, and what it is once it has been read.
 
-use std::io::Read;
 use std::path::PathBuf;
 
 use ewca::{Matrix, Model, Samples};
-use ewca_io::{FittedPreprocessing, Preprocessing, ReadOptions, Table, Values, readable_in_parts};
+use ewca_io::{
+    FittedPreprocessing, Preprocessing, ReadOptions, Table, Values, is_stream, read_stream, read_stream_at,
+    readable_in_parts,
+};
 
 use crate::args::TableJob;
 use crate::failure::Failure;
 use crate::progress;
-use crate::terminal::Console;
+use crate::terminal::{Console, one_line};
 
 /// What the user named as input.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,10 +28,34 @@ impl Input {
         if path.as_os_str() == "-" { Self::Standard } else { Self::File(path) }
     }
 
-    /// The name in messages: what the user typed.
+    /// The name in messages: what the user typed, on one line.
     pub fn name(&self) -> String {
         match self {
             Self::Standard => "standard input".into(),
+            Self::File(path) => one_line(&path.display().to_string()),
+        }
+    }
+
+    /// Whether it can be read only once: standard input, a named pipe, or what a shell gives for `<(command)`.
+    pub fn is_stream(&self) -> bool {
+        match self {
+            Self::Standard => true,
+            Self::File(path) => is_stream(path),
+        }
+    }
+
+    /// All the bytes of what can be read only once, for those who need them twice.
+    pub fn stream(&self, options: &ReadOptions) -> Result<Vec<u8>, ewca_io::Error> {
+        match self {
+            Self::Standard => read_stream(std::io::stdin().lock(), &self.name(), options),
+            Self::File(path) => read_stream_at(path, options),
+        }
+    }
+
+    /// What the user typed.
+    pub fn typed(&self) -> String {
+        match self {
+            Self::Standard => "-".into(),
             Self::File(path) => path.display().to_string(),
         }
     }
@@ -50,22 +76,18 @@ impl Input {
         }
     }
 
-    /// Reads the table with options that may be wrong: `mend` changes them after an error, or gives up. Standard input can be
-    /// read only once, so it is kept.
+    /// Reads the table with options that may be wrong: `mend` changes them after an error, or gives up. What can be read only
+    /// once is kept.
     pub fn read_trying(
         &self,
         mut options: ReadOptions,
         mend: impl Fn(&ewca_io::Error, &mut ReadOptions) -> bool,
     ) -> Result<Table, ewca_io::Error> {
-        let mut kept = Vec::new();
-        if *self == Self::Standard {
-            let failed = |source| ewca_io::Error::Read { file: self.name(), source };
-            std::io::stdin().lock().read_to_end(&mut kept).map_err(failed)?;
-        }
+        let kept = self.is_stream().then(|| self.stream(&options)).transpose()?;
         loop {
-            let table = match self {
-                Self::Standard => ewca_io::read_table_from(&kept[..], &self.name(), &options),
-                Self::File(path) => ewca_io::read_table(path, &options),
+            let table = match &kept {
+                Some(kept) => ewca_io::read_table_from(&kept[..], &self.name(), &options),
+                None => self.read(&options),
             };
             match table {
                 Err(error) if mend(&error, &mut options) => {}

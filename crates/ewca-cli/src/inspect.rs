@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::io::Read;
 use std::path::Path;
 
-use ewca_io::{Format, Inspection, ModelFile, Summary, is_model};
+use ewca_io::{Format, Inspection, ModelFile, Summary, inspect, inspect_bytes, is_model, read_model_bytes};
 use serde_json::json;
 
 use crate::args::TableJob;
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::input::Input;
 use crate::outcome::Outcome;
 use crate::results::MODEL;
-use crate::terminal::Console;
+use crate::terminal::{Console, one_line};
 use crate::text::{count, number, percent, wrapped};
 use crate::transform::model_at;
 
@@ -21,23 +21,41 @@ const SHOWN: usize = 6;
 
 /// Runs the job.
 pub fn run(job: &TableJob, console: Console) -> Result<Outcome, Failure> {
-    let Input::File(path) = &job.input else {
-        return Err(Failure::Unfit {
-            file: job.input.name(),
-            problem: "cannot be inspected: it can be read only once; name a file".into(),
-        });
-    };
-    if holds_model(path) {
-        let file = model_at(path)?;
-        console.say(&about_model(path, &file));
-        console.report(&model_record(path, &file));
-    } else {
-        let inspection = ewca_io::inspect(path, &job.read)?;
-        let suggestion = suggestion(path, job, &inspection);
-        console.say(&about_table(path, &inspection, &suggestion));
-        console.report(&table_record(path, &inspection, &suggestion));
+    match look(job)? {
+        Found::Model(file) => {
+            console.say(&about_model(&job.input, &file));
+            console.report(&model_record(&job.input, &file));
+        }
+        Found::Table(inspection) => {
+            let suggestion = suggestion(job, &inspection);
+            console.say(&about_table(&job.input, &inspection, &suggestion));
+            console.report(&table_record(&job.input, &inspection, &suggestion));
+        }
     }
     Ok(Outcome::Converged)
+}
+
+/// What a file turned out to be.
+enum Found {
+    Model(Box<ModelFile>),
+    Table(Inspection),
+}
+
+/// Looks into a file. What can be read only once is read once.
+fn look(job: &TableJob) -> Result<Found, Failure> {
+    match &job.input {
+        Input::File(path) if !job.input.is_stream() => match holds_model(path) {
+            true => Ok(Found::Model(Box::new(model_at(path)?))),
+            false => Ok(Found::Table(inspect(path, &job.read)?)),
+        },
+        stream => {
+            let bytes = stream.stream(&job.read)?;
+            match is_model(&bytes) {
+                true => Ok(Found::Model(Box::new(read_model_bytes(&bytes, &stream.name())?))),
+                false => Ok(Found::Table(inspect_bytes(bytes, &stream.name(), &job.read)?)),
+            }
+        }
+    }
 }
 
 /// Whether the file is a model, or a folder with one.
@@ -49,9 +67,9 @@ fn holds_model(path: &Path) -> bool {
     std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && is_model(&head)
 }
 
-fn about_model(path: &Path, file: &ModelFile) -> String {
+fn about_model(input: &Input, file: &ModelFile) -> String {
     let model = &file.model;
-    let mut text = format!("{}: a model, fitted by ewca {}\n\n", path.display(), file.program);
+    let mut text = format!("{}: a model, fitted by ewca {}\n\n", input.name(), one_line(&file.program));
     let mut line = |name: &str, value: String| {
         let _ = writeln!(text, "  {name:<18}{value}");
     };
@@ -63,7 +81,7 @@ fn about_model(path: &Path, file: &ModelFile) -> String {
     );
     line("components", model.n_components().to_string());
     line("epsilon", number(model.epsilon));
-    line("perplexity", format!("{} on average", number(model.perplexity.mean)));
+    line("perplexity", format!("{} on average", number(model.perplexity.overall)));
     line("explained", percent(model.explained_variance_ratio.iter().sum()));
     line("ended", format!("{} (relative gradient {:.0e})", model.termination, model.certificate.relative_gradient));
     if let Some(near) = &model.certificate.approximation {
@@ -74,7 +92,7 @@ fn about_model(path: &Path, file: &ModelFile) -> String {
     line("preprocessing", steps(file));
     line("features", names(&file.preprocessing.features));
     line("training data", format!("checksum {:016x}", file.training_checksum));
-    let shown = path.display();
+    let shown = word(&input.typed());
     let _ = write!(text, "\nGo on with:\n  ewca transform {shown} new.csv\n  ewca neighbours {shown}\n");
     text
 }
@@ -104,11 +122,11 @@ fn steps(file: &ModelFile) -> String {
     if words.is_empty() { "none".into() } else { words.join(" ") }
 }
 
-fn model_record(path: &Path, file: &ModelFile) -> serde_json::Value {
+fn model_record(input: &Input, file: &ModelFile) -> serde_json::Value {
     let model = &file.model;
     json!({
         "event": "model",
-        "file": path,
+        "file": input.typed(),
         "version": file.program,
         "n_samples": model.n_samples(),
         "n_features": model.n_features(),
@@ -123,11 +141,11 @@ fn model_record(path: &Path, file: &ModelFile) -> serde_json::Value {
     })
 }
 
-fn about_table(path: &Path, found: &Inspection, suggestion: &str) -> String {
-    let mut text = format!("{}: {}\n\n", path.display(), described(found.format));
+fn about_table(input: &Input, found: &Inspection, suggestion: &str) -> String {
+    let mut text = format!("{}: {}\n\n", input.name(), described(found.format));
     for array in &found.arrays {
         let shape: Vec<String> = array.shape.iter().map(usize::to_string).collect();
-        let parts = [array.name.clone(), shape.join(" x "), array.element.clone()];
+        let parts = [one_line(&array.name), shape.join(" x "), array.element.clone()];
         let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         let kind = if found.format == Format::H5ad { "matrix" } else { "array" };
         let _ = writeln!(text, "  {kind:<18}{}", parts.join(", "));
@@ -178,12 +196,12 @@ fn described(format: Format) -> &'static str {
 }
 
 fn names(all: &[String]) -> String {
-    let shown: Vec<&str> = all.iter().take(SHOWN).map(String::as_str).collect();
+    let shown: Vec<String> = all.iter().take(SHOWN).map(|name| one_line(name)).collect();
     let more = if all.len() > SHOWN { format!(" .. ({} in all)", all.len()) } else { String::new() };
     shown.join(", ") + &more
 }
 
-fn table_record(path: &Path, found: &Inspection, suggestion: &str) -> serde_json::Value {
+fn table_record(input: &Input, found: &Inspection, suggestion: &str) -> serde_json::Value {
     let arrays: Vec<_> = found
         .arrays
         .iter()
@@ -202,7 +220,7 @@ fn table_record(path: &Path, found: &Inspection, suggestion: &str) -> serde_json
     });
     json!({
         "event": "table",
-        "file": path,
+        "file": input.typed(),
         "format": found.format.name(),
         "arrays": arrays,
         "text_columns": found.text_columns,
@@ -213,8 +231,8 @@ fn table_record(path: &Path, found: &Inspection, suggestion: &str) -> serde_json
 }
 
 /// The command to go on with: guesses, by the names of the columns, where the file leaves a choice.
-fn suggestion(path: &Path, job: &TableJob, found: &Inspection) -> String {
-    let mut words = vec!["ewca fit".to_string(), word(&path.display().to_string())];
+fn suggestion(job: &TableJob, found: &Inspection) -> String {
+    let mut words = vec!["ewca fit".to_string(), word(&job.input.typed())];
     match (&found.table, &job.read.array) {
         (Some(_), Some(array)) => words.push(format!("--array {}", word(array))),
         (None, _) => words.extend(largest_matrix(found).map(|name| format!("--array {}", word(name)))),
@@ -281,6 +299,6 @@ fn word(text: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "_-.:/@%+=".contains(c);
     match !text.is_empty() && text.chars().all(plain) {
         true => text.into(),
-        false => format!("'{}'", text.replace('\'', "'\\''")),
+        false => format!("'{}'", one_line(text).replace('\'', "'\\''")),
     }
 }

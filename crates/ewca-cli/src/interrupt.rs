@@ -1,11 +1,11 @@
 //! Ctrl-C: once finishes the iteration and keeps the best result, twice quits at once.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use crate::outcome::INTERRUPTED;
 
-static REQUESTED: AtomicBool = AtomicBool::new(false);
+static REQUESTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 /// Set once there is a result worth keeping: what tells the user that the fit will stop.
 static ANSWER: OnceLock<Box<dyn Fn() + Send + Sync>> = OnceLock::new();
 
@@ -30,4 +30,9 @@ pub fn keep_results(answer: impl Fn() + Send + Sync + 'static) {
 /// Whether the user has asked the fit to stop.
 pub fn requested() -> bool {
     REQUESTED.load(Ordering::SeqCst)
+}
+
+/// The flag that tells it, for long work to look at.
+pub fn flag() -> Arc<AtomicBool> {
+    REQUESTED.clone()
 }

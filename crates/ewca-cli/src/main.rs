@@ -47,8 +47,19 @@ use std::process::ExitCode;
 use args::{Job, Request};
 use outcome::Outcome;
 
+/// A panic of a decoder that becomes an error is not worth more than the error's line.
+fn quiet_decoders() {
+    let print = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !ewca_io::is_contained_panic() {
+            print(panic);
+        }
+    }));
+}
+
 fn main() -> ExitCode {
     interrupt::watch();
+    quiet_decoders();
     let Request { console, job } = args::parse();
     let outcome = match job {
         Job::Fit(job) => fit::run(&job, console),

@@ -1,7 +1,7 @@
 //! What a run will take at most, known before it begins.
 
 use ewca::{CheckedParams, Params, Samples};
-use ewca_io::{Forecast, Preprocessing, forecast};
+use ewca_io::{Forecast, Preprocessing, available_memory, forecast};
 use ewca_report::page_bytes;
 
 use crate::args::{Limits, TableJob};
@@ -71,7 +71,15 @@ impl Plan<'_> {
 
     /// Once the table is there: `reading` is what reading it took.
     pub fn for_table(&self, data: &Dataset, reading: usize) -> Result<Prediction, Failure> {
-        self.predict(data.rows(), data.columns(), data.bytes(), reading)
+        let prediction = self.predict(data.rows(), data.columns(), data.bytes(), reading)?;
+        // Without a wish the machine is the limit. The table is there already.
+        let more = prediction.peak.saturating_sub(data.bytes()).saturating_sub(PROGRAM);
+        match available() {
+            Some(free) if self.limits.max_memory.is_none() && more > free => {
+                Err(Failure::NoMemory { file: self.file.into(), more, free })
+            }
+            _ => Ok(prediction),
+        }
     }
 
     /// Once it is known where the samples are: `held` bytes are taken by what is in memory, and by reading.
@@ -140,10 +148,7 @@ impl Plan<'_> {
 
 /// The memory that the machine has to give, in bytes, where the system tells.
 pub fn available() -> Option<usize> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kibibytes: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kibibytes.saturating_mul(1024))
+    available_memory().map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX))
 }
 
 /// The bytes of a table as it is held during a fit: sparse numbers by row and by column.

@@ -1,15 +1,15 @@
 //! Tables that a command gives: to a file by its extension, or to standard output as CSV.
 
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::path::Path;
 
 use ewca::Matrix;
-use ewca_io::{Frame, TextColumn, write_atomically, write_table};
+use ewca_io::{Frame, TextColumn, write_atomically, write_csv, write_table};
 use serde_json::json;
 
 use crate::failure::Failure;
 use crate::results::component_name;
-use crate::terminal::Console;
+use crate::terminal::{Console, printable};
 
 /// Makes sure that a file can be written, before the work that it is for. An atomic write that is given up before its end
 /// touches nothing, but meets every obstacle that a real one would.
@@ -61,24 +61,15 @@ pub fn id_columns<'a>(ids: &'a [String], labels: Option<&'a [String]>) -> Vec<Te
     texts
 }
 
-/// The same text as in a .csv file: numbers have the fewest digits that give the same bits when read again.
+/// The same text as in a .csv file. On a terminal, nothing that names hold may move the cursor.
 fn print(frame: &Frame<'_>) -> io::Result<()> {
     let mut out = BufWriter::new(io::stdout().lock());
-    let names = frame.texts.iter().map(|text| text.name).chain(frame.columns.iter().map(String::as_str));
-    writeln!(out, "{}", names.map(quoted).collect::<Vec<_>>().join(","))?;
-    for row in 0..frame.rows {
-        let texts = frame.texts.iter().map(|text| quoted(&text.cells[row]));
-        let values = &frame.values[row * frame.columns.len()..][..frame.columns.len()];
-        let cells: Vec<String> = texts.chain(values.iter().map(|value| format!("{value:?}"))).collect();
-        writeln!(out, "{}", cells.join(","))?;
+    if io::stdout().is_terminal() {
+        let mut text = Vec::new();
+        write_csv(&mut text, frame)?;
+        out.write_all(printable(&String::from_utf8_lossy(&text), false).as_bytes())?;
+    } else {
+        write_csv(&mut out, frame)?;
     }
     out.flush()
-}
-
-/// A cell of text, in quotes where it must be.
-fn quoted(text: &str) -> String {
-    match text.contains([',', '"', '\n', '\r']) || text != text.trim() {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.into(),
-    }
 }

@@ -87,7 +87,7 @@ pub fn run(job: &PathJob, console: Console) -> Result<Outcome, Failure> {
         console.report(&json!({
             "event": "step",
             "epsilon": model.epsilon,
-            "perplexity": model.perplexity.mean,
+            "perplexity": model.perplexity.overall,
             "loss": model.loss,
             "explained_variance_ratio": model.explained_variance_ratio.iter().sum::<f64>(),
             "eigenvalue": last_eigenvalue(model),
@@ -136,7 +136,7 @@ fn fitted(samples: &Samples<'_>, params: &Params, steps: &Steps, watcher: &mut W
 
 /// The fit that a report begins with: the one whose perplexity is nearest to the default, among those that have not collapsed.
 fn of_the_path(models: &[Model]) -> Option<&Model> {
-    let distance = |model: &Model| (model.perplexity.mean / DEFAULT_PERPLEXITY).ln().abs();
+    let distance = |model: &Model| (model.perplexity.overall / DEFAULT_PERPLEXITY).ln().abs();
     let standing = models.iter().filter(|model| !model.certificate.collapsed);
     standing.min_by(|a, b| distance(a).total_cmp(&distance(b))).or(models.first())
 }
@@ -167,7 +167,7 @@ fn last_eigenvalue(model: &Model) -> f64 {
 fn row(model: &Model) -> [f64; 9] {
     [
         model.epsilon,
-        model.perplexity.mean,
+        model.perplexity.overall,
         model.loss,
         model.explained_variance.iter().sum(),
         model.explained_variance_ratio.iter().sum(),
@@ -223,7 +223,7 @@ fn account(models: &[Model], steps: &Preprocessing) -> String {
             text,
             "  {:>10} {:>10} {:>11} {:>10} {:>12} {:>12}{mark}",
             number(model.epsilon),
-            number(model.perplexity.mean),
+            number(model.perplexity.overall),
             number(model.loss),
             percent(model.explained_variance_ratio.iter().sum()),
             number(last_eigenvalue(model)),

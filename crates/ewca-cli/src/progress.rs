@@ -1,5 +1,7 @@
 //! What moves on the terminal while the program works. Nothing is drawn unless standard error is a terminal.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use ewca::{Control, Observer, Progress};
@@ -7,7 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::checkpoint::Keeper;
 use crate::interrupt;
-use crate::terminal::Console;
+use crate::terminal::{Console, one_line};
 use crate::text;
 
 /// Steps of the bar: finer than any terminal shows.
@@ -18,7 +20,7 @@ const MOMENT: Duration = Duration::from_millis(300);
 /// A spinner with a message, for work whose end is not known. It appears with [`turn`].
 pub fn spinner(message: String, console: Console) -> ProgressBar {
     let target = if console.talks() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-    let bar = ProgressBar::with_draw_target(Some(STEPS), target).with_message(message);
+    let bar = ProgressBar::with_draw_target(Some(STEPS), target).with_message(one_line(&message));
     if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
         bar.set_style(style);
     }
@@ -115,7 +117,7 @@ impl Watcher {
         }
         let which = match self.work {
             Work::Attempts(1) => String::new(),
-            Work::Attempts(attempts) => format!("attempt {} of {attempts}, ", now.attempt + 1),
+            Work::Attempts(_) => format!("attempt {}, ", now.attempt + 1),
             Work::Steps(steps) => format!("{} of {steps}, epsilon {}, ", self.current, text::number(now.epsilon)),
         };
         self.bar.set_message(format!(
@@ -138,7 +140,7 @@ impl Observer for Watcher {
         Control::Continue
     }
 
-    fn stopped(&mut self) -> bool {
-        interrupt::requested()
+    fn stop_flag(&self) -> Option<Arc<AtomicBool>> {
+        Some(interrupt::flag())
     }
 }

@@ -138,7 +138,7 @@ fn suggest(samples: &Samples<'_>, pca: &Model, components: &[usize], console: Co
          neighbours no better; no rule without labels did better. This is a rule of thumb, not a measurement: give --label to have \
          k and epsilon judged.",
         number(model.epsilon),
-        number(model.perplexity.mean),
+        number(model.perplexity.overall),
     );
     if model.certificate.collapsed {
         reason.push_str(" At this epsilon the components collapse: take a smaller perplexity.");
@@ -146,7 +146,7 @@ fn suggest(samples: &Samples<'_>, pca: &Model, components: &[usize], console: Co
     let explained = percent(model.explained_variance_ratio.iter().sum());
     console.say(&format!(
         "\nSuggested: -k {k} --perplexity {:.1} ({explained} of the variance)\n\n{}\n",
-        model.perplexity.mean,
+        model.perplexity.overall,
         wrapped(&reason, 0)
     ));
     console.report(&json!({ "event": "suggestion", "k": k, "epsilon": model.epsilon, "reason": reason }));

@@ -41,6 +41,8 @@ pub struct Summary<'a> {
     iterations: usize,
     kernel_passes: usize,
     restarts: usize,
+    starts: usize,
+    agreeing_starts: usize,
     attempt: usize,
     seed: u64,
     seconds: Seconds,
@@ -110,6 +112,8 @@ impl<'a> Summary<'a> {
             iterations: model.iterations,
             kernel_passes: model.kernel_passes,
             restarts: wanted.restarts,
+            starts: model.starts,
+            agreeing_starts: model.agreeing_starts,
             attempt: model.attempt,
             seed: wanted.seed,
             seconds: Seconds {

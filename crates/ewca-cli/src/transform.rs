@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ewca_io::{ModelFile, read_model};
+use ewca_io::{ModelFile, ReadOptions, is_stream, read_model, read_model_bytes, read_stream_at};
 
 use crate::args::TransformJob;
 use crate::failure::Failure;
@@ -10,7 +10,7 @@ use crate::input::Dataset;
 use crate::outcome::Outcome;
 use crate::output;
 use crate::results::MODEL;
-use crate::terminal::Console;
+use crate::terminal::{Console, one_line};
 
 /// Runs the job.
 pub fn run(job: &TransformJob, console: Console) -> Result<Outcome, Failure> {
@@ -22,8 +22,12 @@ pub fn run(job: &TransformJob, console: Console) -> Result<Outcome, Failure> {
     Ok(Outcome::Converged)
 }
 
-/// The model at a path; a folder stands for the model in it.
+/// The model at a path; a folder stands for the model in it, and a pipe is read once.
 pub fn model_at(path: &Path) -> Result<ModelFile, Failure> {
+    if is_stream(path) {
+        let bytes = read_stream_at(path, &ReadOptions::default())?;
+        return Ok(read_model_bytes(&bytes, &one_line(&path.display().to_string()))?);
+    }
     let inside = path.join(MODEL);
     Ok(read_model(if path.is_dir() && inside.exists() { &inside } else { path })?)
 }

@@ -159,7 +159,7 @@ fn inspect_tells_tables_and_models() {
     assert_eq!((&record["table"]["missing"], &record["format"]), (&2.into(), &"csv".into()));
     assert_eq!(record["suggestion"], "ewca fit holes.csv --missing mean");
     shop.run(&["inspect", "nothing.csv"]).failed_saying(&["nothing.csv", "no such file"]);
-    shop.run(&["inspect", "-"]).failed_saying(&["standard input", "name a file"]);
+    shop.run(&["inspect", "-"]).failed_saying(&["standard input", "is empty"]);
 }
 
 #[test]

@@ -84,6 +84,24 @@ pub enum Error {
         /// The most that was allowed.
         limit: u64,
     },
+    /// Reading the file takes more memory than there is.
+    #[error(
+        "{file}: needs more memory than is free: {bytes} bytes, or more; close other programs, or take fewer rows or columns"
+    )]
+    NoRoom {
+        /// The file.
+        file: String,
+        /// What it takes at least.
+        bytes: u64,
+    },
+    /// What is at the path is no file that can be read to its end.
+    #[error("{file}: is a {kind}, not a file; name a file, or give what it brings through a pipe")]
+    NotAFile {
+        /// The path.
+        file: String,
+        /// What it is: "character device", "socket".
+        kind: &'static str,
+    },
     /// A row has more or fewer cells than the header.
     #[error("{file}, line {line}: has {} where {expected} are expected; check the delimiter and the quotes of that line", counted(*found, "cell"))]
     Ragged {

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 use crate::columns::column;
 use crate::error::excerpt;
+use crate::memory::check_room;
 use crate::{DenseValues, Error, Missing, Place, ReadOptions, Role, SparseValues, Table, Values};
 
 /// What a reader found. Missing cells are NaN; rows are the file's rows.
@@ -32,6 +33,8 @@ impl Draft {
 
 /// Turns a draft into a table.
 pub(crate) fn finish(draft: Draft, file: &str, options: &ReadOptions) -> Result<Table, Error> {
+    // Before any names are made: what has no rows may claim any number of columns.
+    check_not_empty(draft.values.rows(), draft.values.columns(), file)?;
     let table = arranged(draft, file, options)?;
     check_not_empty(table.rows(), table.columns(), file)?;
     check_names(&table.features, file)?;
@@ -51,13 +54,22 @@ fn arranged(mut draft: Draft, file: &str, options: &ReadOptions) -> Result<Table
         std::mem::swap(&mut draft.features, &mut draft.ids);
     }
     let columns = draft.values.columns();
-    let mut features =
-        draft.features.take().unwrap_or_else(|| (1..=columns).map(|number| format!("column{number}")).collect());
+    let mut features = match draft.features.take() {
+        Some(features) => features,
+        None => numbered_names(columns, file)?,
+    };
     if draft.roles_open {
         features = take_columns(&mut draft, features, file, options)?;
     }
     keep_matching(&mut draft, file, options)?;
     Ok(Table { values: draft.values, features, ids: draft.ids, labels: draft.labels })
+}
+
+/// The names of columns that have none.
+fn numbered_names(columns: usize, file: &str) -> Result<Vec<String>, Error> {
+    // Each is a string, and a piece of memory of its own.
+    check_room((columns as u64).saturating_mul(2 * size_of::<String>() as u64), file)?;
+    Ok((1..=columns).map(|number| format!("column{number}")).collect())
 }
 
 /// The same table, with every number finite and every label there.

@@ -5,7 +5,7 @@ use std::io::{Cursor, Read};
 use std::path::Path;
 
 use crate::error::file_name;
-use crate::source::{self, is_gzip, is_zstd};
+use crate::source::{self, Kind, is_gzip, is_zstd};
 use crate::{Format, ReadOptions, arrow, csv, h5ad, mat, mtx, npy, npz, tenx};
 
 /// As much text as is looked at: some lines of a table of a hundred thousand columns.
@@ -74,14 +74,18 @@ pub fn name_bytes(rows: usize, columns: usize) -> usize {
 /// text is looked at no further than its first lines; of archives and MATLAB files the bytes are loaded, and their headers read.
 pub fn forecast(path: &Path, options: &ReadOptions) -> Option<Forecast> {
     let file = file_name(path);
-    if path.is_dir() {
-        // The matrix has genes in rows.
-        let (shape, held) = text_shape(&tenx::matrix(path)?, options)?;
-        let shape = shape.turned();
-        return Some(summed(shape, held.saturating_add(shape.times(2)), options));
-    }
+    let length = match source::kind_of(path, &file).ok()? {
+        Kind::Folder => {
+            // The matrix has genes in rows.
+            let (shape, held) = text_shape(&tenx::matrix(path).ok()?, options)?;
+            let shape = shape.turned();
+            return Some(summed(shape, held.saturating_add(shape.times(2)), options));
+        }
+        // Whoever looks at the beginning of a pipe takes it away from who reads it.
+        Kind::Stream => return None,
+        Kind::Regular(length) => usize::try_from(length).ok()?,
+    };
     let mut opened = File::open(path).ok()?;
-    let length = usize::try_from(opened.metadata().ok().filter(|about| about.is_file())?.len()).ok()?;
     let mut head = Vec::new();
     opened.by_ref().take(128).read_to_end(&mut head).ok()?;
     if is_gzip(&head) || is_zstd(&head) {
@@ -113,6 +117,10 @@ pub fn forecast(path: &Path, options: &ReadOptions) -> Option<Forecast> {
         Format::H5ad => (h5ad::shape(path, &file, options)?, 2, 0),
         Format::TenX => return None,
     };
+    // What has no cells is refused when it is read, and its other side may be any number.
+    if shape.rows == 0 || shape.columns == 0 {
+        return None;
+    }
     Some(summed(shape, shape.times(copies).saturating_add(beside), options))
 }
 

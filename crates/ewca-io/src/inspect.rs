@@ -3,9 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use crate::error::file_name;
+use bytes::Bytes;
+
+use crate::error::{file_name, one_line};
 use crate::finish::Draft;
-use crate::read::read_draft;
+use crate::read::{read_bytes, read_draft};
+use crate::source::Kind;
 use crate::{Error, Format, Missing, ReadOptions, Values, h5ad, mat, npy, npz, source};
 
 /// A text column can be found only by reading up to its first cell; beyond this many, it is no table.
@@ -59,13 +62,74 @@ pub struct Summary {
     pub range: Option<(f64, f64)>,
 }
 
-/// Looks into a file. Options are used where they say how to read (header, delimiter, array).
+/// Looks into a file, or a pipe, which is read once. Options are used where they say how to read (header, delimiter,
+/// array).
 pub fn inspect(path: &Path, options: &ReadOptions) -> Result<Inspection, Error> {
     let file = file_name(path);
+    match source::kind_of(path, &file)? {
+        Kind::Stream => look_into(&Held::Here(source::load(path, options)?.into()), &file, options),
+        Kind::Regular(_) | Kind::Folder => look_into(&Held::At(path), &file, options),
+    }
+}
+
+/// The same of bytes that are here already. `name` stands for the file.
+pub fn inspect_bytes(bytes: Vec<u8>, name: &str, options: &ReadOptions) -> Result<Inspection, Error> {
+    look_into(&Held::Here(bytes.into()), &one_line(name), options)
+}
+
+/// Where the bytes are, which may be read several times.
+enum Held<'a> {
+    At(&'a Path),
+    Here(Bytes),
+}
+
+impl Held<'_> {
+    fn draft(&self, file: &str, options: &ReadOptions) -> Result<(Format, Draft), Error> {
+        match self {
+            Held::At(path) => read_draft(path, options),
+            Held::Here(bytes) => read_bytes(bytes.clone(), file, options),
+        }
+    }
+
+    fn bytes(&self, options: &ReadOptions) -> Result<Bytes, Error> {
+        match self {
+            Held::At(path) => Ok(source::load(path, options)?.into()),
+            Held::Here(bytes) => Ok(bytes.clone()),
+        }
+    }
+
+    fn format(&self, file: &str, options: &ReadOptions) -> Result<Format, Error> {
+        match self {
+            Held::At(path) if path.is_dir() => Ok(Format::TenX),
+            _ => Format::detect(&self.bytes(options)?, file, options),
+        }
+    }
+
+    /// The matrices of an AnnData file, and the columns of obs.
+    fn anndata(&self, file: &str, options: &ReadOptions) -> Result<(Vec<String>, Vec<String>), Error> {
+        match self {
+            Held::At(path) => h5ad::describe(path, file, options),
+            Held::Here(bytes) => h5ad::in_a_file(bytes, file, |path| h5ad::describe(path, file, options)),
+        }
+    }
+
+    /// The header of an array.
+    fn header(&self, file: &str) -> Result<npy::Header, Error> {
+        match self {
+            Held::At(path) => {
+                let mut opened = fs::File::open(path).map_err(|source| Error::Read { file: file.into(), source })?;
+                npy::Header::read(&mut opened, file)
+            }
+            Held::Here(bytes) => npy::Header::read(&mut &bytes[..], file),
+        }
+    }
+}
+
+fn look_into(held: &Held, file: &str, options: &ReadOptions) -> Result<Inspection, Error> {
     let mut options = ReadOptions { missing: Missing::Mean, ..options.clone() };
     let mut text_columns = Vec::new();
     let (format, draft) = loop {
-        match read_draft(path, &options) {
+        match held.draft(file, &options) {
             Ok((format, draft)) => break (format, Ok(draft)),
             Err(Error::NotANumber { column, .. })
                 if text_columns.len() < MOST_TEXT_COLUMNS && !text_columns.contains(&column) =>
@@ -73,23 +137,28 @@ pub fn inspect(path: &Path, options: &ReadOptions) -> Result<Inspection, Error> 
                 options.ignore.push(column.clone());
                 text_columns.push(column);
             }
-            Err(error @ (Error::Read { .. } | Error::Folder { .. } | Error::Empty { .. } | Error::TooLarge { .. })) => {
-                return Err(error);
-            }
-            Err(error) => break (format_of(path, &file, &options)?, Err(error)),
+            Err(
+                error @ (Error::Read { .. }
+                | Error::Folder { .. }
+                | Error::Empty { .. }
+                | Error::TooLarge { .. }
+                | Error::NoRoom { .. }
+                | Error::NotAFile { .. }),
+            ) => return Err(error),
+            Err(error) => break (held.format(file, &options)?, Err(error)),
         }
     };
     let mut arrays = Vec::new();
     match (format, &draft) {
         (Format::H5ad, _) => {
-            let (matrices, columns) = h5ad::describe(path, &file, &options)?;
+            let (matrices, columns) = held.anndata(file, &options)?;
             arrays = matrices
                 .into_iter()
                 .map(|name| ArrayInfo { name, shape: Vec::new(), element: String::new() })
                 .collect();
             text_columns = columns;
         }
-        (Format::Npy | Format::Npz | Format::Mat, _) => arrays = describe_arrays(path, format, &file, &options)?,
+        (Format::Npy | Format::Npz | Format::Mat, _) => arrays = describe_arrays(held, format, file, &options)?,
         _ => {}
     }
     Ok(Inspection {
@@ -101,19 +170,10 @@ pub fn inspect(path: &Path, options: &ReadOptions) -> Result<Inspection, Error> 
     })
 }
 
-fn format_of(path: &Path, file: &str, options: &ReadOptions) -> Result<Format, Error> {
-    if path.is_dir() {
-        return Ok(Format::TenX);
-    }
-    let bytes = source::load(path, options)?;
-    Format::detect(&bytes, file, options)
-}
-
-fn describe_arrays(path: &Path, format: Format, file: &str, options: &ReadOptions) -> Result<Vec<ArrayInfo>, Error> {
+fn describe_arrays(held: &Held, format: Format, file: &str, options: &ReadOptions) -> Result<Vec<ArrayInfo>, Error> {
     if format == Format::Npy {
-        let mut opened = fs::File::open(path).map_err(|source| Error::Read { file: file.into(), source })?;
         // A compressed one has been read whole already; its type is not worth another time.
-        let Ok(header) = npy::Header::read(&mut opened, file) else {
+        let Ok(header) = held.header(file) else {
             return Ok(Vec::new());
         };
         return Ok(vec![ArrayInfo {
@@ -122,7 +182,7 @@ fn describe_arrays(path: &Path, format: Format, file: &str, options: &ReadOption
             element: header.element.name(),
         }]);
     }
-    let bytes = source::load(path, options)?;
+    let bytes = held.bytes(options)?;
     Ok(match format {
         Format::Npz => npz::describe(&bytes, file, options)?
             .into_iter()

@@ -35,6 +35,7 @@ mod format;
 mod h5ad;
 mod inspect;
 mod mat;
+mod memory;
 mod model;
 mod moments;
 mod mtx;
@@ -55,14 +56,16 @@ pub use error::{Error, Place, Role};
 pub use forecast::{Forecast, forecast, name_bytes};
 pub use format::Format;
 pub use h5ad::{AnnDataResults, Parameter, write_anndata};
-pub use inspect::{ArrayInfo, Inspection, Summary, inspect};
+pub use inspect::{ArrayInfo, Inspection, Summary, inspect, inspect_bytes};
+pub use memory::available_memory;
 pub use model::{MODEL_FORMAT, ModelFile, is_model, model_bytes, read_model, read_model_bytes, write_model};
 pub use options::{Missing, ReadOptions};
 pub use parts::{TableReader, readable_in_parts};
 pub use preprocess::{FittedPreprocessing, Preprocessing};
-pub use read::{read_table, read_table_from};
+pub use read::{is_stream, read_stream, read_stream_at, read_table, read_table_from};
+pub use source::is_contained_panic;
 pub use table::{DenseValues, SparseValues, Table, Values};
 pub use write::{
-    AtomicWriter, Frame, Partner, TextColumn, write_atomically, write_matrix_npy, write_partners, write_table,
-    write_table_csv,
+    AtomicWriter, Frame, Partner, TextColumn, write_atomically, write_csv, write_matrix_npy, write_partners,
+    write_raw_text, write_table, write_table_csv,
 };

@@ -247,7 +247,7 @@ fn check_numbers(model: &Model) -> Result<(), String> {
     if !(model.epsilon.is_normal() && model.epsilon > 0.0) {
         return Err(format!("epsilon is {}", model.epsilon));
     }
-    if let Some(count) = model.repeated.filter(|count| !(count.is_finite() && *count >= 1.0)) {
+    if let Some(count) = model.total_count.filter(|count| !(count.is_finite() && *count > 0.0)) {
         return Err(format!("the weights stand for {count} samples"));
     }
     let total: f64 = model.weights.iter().sum();

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use crate::error::excerpt;
 use crate::finish::Draft;
 use crate::forecast::Shape;
+use crate::memory::{check_room, zeros};
 use crate::sparse::{check_shape, from_entries};
 use crate::table::transpose_into;
 use crate::{DenseValues, Error, Place, Values};
@@ -93,6 +94,11 @@ impl<'a> Market<'a> {
 
     fn coordinate(&self) -> Result<Values, Error> {
         let (rows, columns) = self.check_size()?;
+        let sides = if self.header.symmetry == Symmetry::General { 1 } else { 2 };
+        let lines = memchr::memchr_iter(b'\n', &self.text[self.body..]).count() + 1;
+        // In lists that grow, and then in order.
+        let entry = 2 * size_of::<(u32, u32, f64)>() + size_of::<u32>() + size_of::<f64>();
+        check_room((lines as u64).saturating_mul((sides * entry) as u64), self.file)?;
         let pieces = self.parse(|line, entries: &mut Vec<(u32, u32, f64)>| self.parse_entry(line, entries))?;
         let found: usize = pieces.iter().map(|(lines, _)| lines).sum();
         if found as u64 != self.size[2] {
@@ -133,6 +139,8 @@ impl<'a> Market<'a> {
             }
             Some(())
         })?;
+        let count: usize = pieces.iter().map(|(_, numbers)| numbers.len()).sum();
+        check_room(8 * count as u64, self.file)?;
         let numbers: Vec<f64> = pieces.into_iter().flat_map(|(_, numbers)| numbers).collect();
         let size = rows as u128;
         let expected = match self.header.symmetry {
@@ -143,7 +151,9 @@ impl<'a> Market<'a> {
         if numbers.len() as u128 != expected {
             return Err(self.malformed(format!("its size takes {expected} numbers and it has {}", numbers.len())));
         }
-        let mut data = vec![0.0; rows * columns];
+        // A skew matrix may have fewer numbers than cells.
+        let cells = rows.checked_mul(columns).ok_or_else(|| self.malformed("its size is too large"))?;
+        let mut data = zeros(cells, self.file)?;
         if self.header.symmetry == Symmetry::General {
             transpose_into(&numbers, columns, rows, &mut data);
         } else {

@@ -6,8 +6,9 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::error::{counted, truth_name};
-use crate::finish::Draft;
+use crate::finish::{Draft, check_not_empty};
 use crate::forecast::Shape;
+use crate::memory::{make_room, zeros};
 use crate::parts::Parts;
 use crate::table::transpose_into;
 use crate::{DenseValues, Error, ReadOptions, Values};
@@ -39,6 +40,7 @@ impl ArrayParts {
         let [rows, columns] = header.rows_and_columns(file)?;
         header.check_numbers(file)?;
         header.checked_count(Some(length), file)?;
+        check_not_empty(rows, columns, file)?;
         if header.fortran {
             return Err(Error::unsupported(
                 file,
@@ -66,8 +68,12 @@ impl Parts for ArrayParts {
         let start = (rows.start * self.columns * self.header.element.size()) as u64;
         opened.seek(SeekFrom::Start(self.header.bytes + start)).map_err(failed)?;
         let count = rows.len() * self.columns;
-        let mut data = Vec::with_capacity(count);
-        self.header.elements(opened, count, file, |bytes| self.header.push_numbers(bytes, &mut data))?;
+        let mut data = Vec::new();
+        make_room(&mut data, count, file)?;
+        self.header.elements(opened, count, file, |bytes| {
+            self.header.push_numbers(bytes, &mut data);
+            Ok(())
+        })?;
         Ok(Draft::of_matrix(Values::Dense(DenseValues { rows: rows.len(), columns: self.columns, data })))
     }
 }
@@ -178,7 +184,7 @@ impl Header {
     }
 
     /// The number of elements, if memory can hold them at all.
-    fn count(&self) -> Option<usize> {
+    pub fn count(&self) -> Option<usize> {
         let count = self.shape.iter().try_fold(1usize, |count, &size| count.checked_mul(size))?;
         count.checked_mul(self.element.size().max(8)).map(|_| count)
     }
@@ -218,11 +224,13 @@ impl Header {
     /// The rest of the file as a matrix.
     pub fn matrix(&self, reader: impl Read, length: Option<u64>, file: &str) -> Result<DenseValues, Error> {
         let [rows, columns] = self.rows_and_columns(file)?;
+        self.checked_count(length, file)?;
+        check_not_empty(rows, columns, file)?;
         let data = self.numbers(reader, length, file)?;
         if !self.fortran {
             return Ok(DenseValues { rows, columns, data });
         }
-        let mut turned = vec![0.0; data.len()];
+        let mut turned = zeros(data.len(), file)?;
         transpose_into(&data, columns, rows, &mut turned);
         Ok(DenseValues { rows, columns, data: turned })
     }
@@ -232,8 +240,13 @@ impl Header {
     pub fn numbers(&self, reader: impl Read, length: Option<u64>, file: &str) -> Result<Vec<f64>, Error> {
         self.check_numbers(file)?;
         let count = self.checked_count(length, file)?;
-        let mut numbers = Vec::with_capacity(if length.is_some() { count } else { 0 });
-        self.elements(reader, count, file, |bytes| self.push_numbers(bytes, &mut numbers))?;
+        let mut numbers = Vec::new();
+        make_room(&mut numbers, if length.is_some() { count } else { 0 }, file)?;
+        self.elements(reader, count, file, |bytes| {
+            make_room(&mut numbers, bytes.len() / self.element.size(), file)?;
+            self.push_numbers(bytes, &mut numbers);
+            Ok(())
+        })?;
         Ok(numbers)
     }
 
@@ -249,7 +262,9 @@ impl Header {
         let count = self.checked_count(None, file)?;
         let mut texts = Vec::new();
         self.elements(reader, count, file, |bytes| {
+            make_room(&mut texts, bytes.len() / self.element.size(), file)?;
             texts.extend(bytes.chunks_exact(self.element.size()).map(|text| self.text(text)));
+            Ok(())
         })?;
         Ok(texts)
     }
@@ -260,7 +275,7 @@ impl Header {
         mut reader: impl Read,
         count: usize,
         file: &str,
-        mut take: impl FnMut(&[u8]),
+        mut take: impl FnMut(&[u8]) -> Result<(), Error>,
     ) -> Result<(), Error> {
         const PIECE: usize = 1 << 18;
         let size = self.element.size();
@@ -275,7 +290,7 @@ impl Header {
                 }
                 _ => Error::malformed(file, "npy", error),
             })?;
-            take(bytes);
+            take(bytes)?;
             left -= now;
         }
         Ok(())

@@ -9,7 +9,7 @@ use crate::finish::Draft;
 use crate::forecast::Shape;
 use crate::npy::Header;
 use crate::source::{Bounded, growth_limit};
-use crate::sparse::{Compressed, Major};
+use crate::sparse::{Compressed, Major, whole_numbers};
 use crate::{Error, ReadOptions, SparseValues, Values};
 
 /// Reads one array. The label and the id may be arrays of their own, with one element per row.
@@ -45,7 +45,7 @@ pub(crate) fn shape(bytes: &[u8], file: &str, options: &ReadOptions) -> Option<(
     let mut archive = Archive::open(bytes, file, options).ok()?;
     if archive.is_sparse() {
         let numbers = archive.array("shape", |header, reader, file| header.numbers(reader, None, file)).ok()?;
-        let &[rows, columns] = &numbers[..] else { return None };
+        let &[rows, columns] = &whole_numbers(numbers, "shape").ok()?[..] else { return None };
         let stored = archive.header("data").ok()?.shape.first().copied();
         return Some((Shape { rows: rows as usize, columns: columns as usize, stored }, false));
     }
@@ -136,13 +136,15 @@ impl<'a> Archive<'a> {
         let Some(name) = name.filter(|name| self.has(name)) else {
             return Ok(None);
         };
-        let texts = self.array(name, |header, reader, file| header.texts(reader, file))?;
         let samples = if options.transpose { draft.values.columns() } else { draft.values.rows() };
-        if texts.len() != samples {
-            let what = format!("its array '{name}' has {} for {samples} samples", counted(texts.len(), "element"));
+        // Before the texts are read: there may be many more of them than samples.
+        let elements = self.header(name)?.count().unwrap_or(usize::MAX);
+        if elements != samples {
+            let name = crate::error::excerpt(name.as_bytes());
+            let what = format!("its array '{name}' has {} for {samples} samples", counted(elements, "element"));
             return Err(Error::unsupported(self.file, what, "name another with --label or --id"));
         }
-        Ok(Some(texts))
+        self.array(name, |header, reader, file| header.texts(reader, file)).map(Some)
     }
 
     /// Whether this is what `scipy.sparse.save_npz` writes.
@@ -163,15 +165,17 @@ impl<'a> Archive<'a> {
                 ));
             }
         };
+        let archive = self.file;
+        let malformed = |problem: String| Error::malformed(archive, "npz", problem);
         let mut numbers = |name| self.array(name, |header, reader, file| header.numbers(reader, None, file));
-        let shape = numbers("shape")?;
-        let compressed = Compressed {
-            major,
-            shape: [shape.first().copied().unwrap_or(0.0) as usize, shape.get(1).copied().unwrap_or(0.0) as usize],
-            offsets: numbers("indptr")?.into_iter().map(|offset| offset as usize).collect(),
-            indices: numbers("indices")?.into_iter().map(|index| index as i64).collect(),
-            values: numbers("data")?,
+        let shape = whole_numbers(numbers("shape")?, "shape").map_err(malformed)?;
+        let &[rows, columns] = &shape[..] else {
+            return Err(malformed(format!("its shape has {} where a table has 2", counted(shape.len(), "size"))));
         };
-        compressed.into_rows().map_err(|problem| Error::malformed(self.file, "npz", problem))
+        let offsets = whole_numbers(numbers("indptr")?, "indptr").map_err(malformed)?;
+        let indices = whole_numbers(numbers("indices")?, "indices").map_err(malformed)?;
+        let shape = [rows, columns].map(|size| size as usize);
+        let compressed = Compressed { major, shape, offsets, indices, values: numbers("data")? };
+        compressed.into_rows().map_err(malformed)
     }
 }

@@ -13,7 +13,7 @@ use std::time::SystemTime;
 use crate::error::file_name;
 use crate::finish::{Draft, check_names, check_not_empty, finish_part};
 use crate::read::HEAD;
-use crate::source::{check_length, is_gzip, is_zstd};
+use crate::source::{Kind, check_length, is_gzip, is_zstd, kind_of};
 use crate::{Error, Format, Missing, ReadOptions, Table, Values, arrow, h5ad, npy};
 
 /// What a caller may do with a file that is not read in parts.
@@ -177,12 +177,10 @@ enum PartFormat {
 fn format_in_parts(path: &Path, file: &str, options: &ReadOptions) -> Result<PartFormat, Error> {
     let refused = |what: &str| Error::unsupported(file, format!("is {what} and cannot be read in parts"), ADVICE);
     let failed = |source| Error::Read { file: file.into(), source };
-    let about = fs::metadata(path).map_err(failed)?;
-    if about.is_dir() {
-        return Err(refused("a folder"));
-    }
-    if !about.is_file() {
-        return Err(refused("no regular file"));
+    match kind_of(path, file)? {
+        Kind::Folder => return Err(refused("a folder")),
+        Kind::Stream => return Err(refused("a pipe")),
+        Kind::Regular(_) => {}
     }
     let mut head = Vec::new();
     File::open(path).map_err(failed)?.take(HEAD).read_to_end(&mut head).map_err(failed)?;

@@ -1,10 +1,12 @@
 //! The bytes of a file: loaded, and decompressed as they arrive.
 
-use std::fs::File;
+use std::cell::Cell;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
 use crate::error::file_name;
+use crate::memory::{available_memory, check_room};
 use crate::{Error, ReadOptions};
 
 /// A compressed file may always grow to this size ...
@@ -12,23 +14,65 @@ const FREE_GROWTH: u64 = 1 << 30;
 /// ... and beyond it to this many times its own. Tables of text shrink 3 to 20 times.
 const LARGEST_RATIO: u64 = 256;
 
-/// The bytes of the file at `path`, decompressed.
-pub(crate) fn load(path: &Path, options: &ReadOptions) -> Result<Vec<u8>, Error> {
-    let file = file_name(path);
-    let opened = File::open(path).map_err(|source| Error::Read { file: file.clone(), source })?;
-    let length = length_of(&opened);
-    load_from(opened, length, &file, options)
+/// What there is at a path that can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A regular file of this length, which may be opened again and again.
+    Regular(u64),
+    /// A pipe, which gives what it holds once.
+    Stream,
+    /// A folder.
+    Folder,
 }
 
-/// The length of a regular file; nothing for a pipe and the like.
-pub(crate) fn length_of(file: &File) -> u64 {
-    file.metadata().map_or(0, |metadata| if metadata.is_file() { metadata.len() } else { 0 })
+/// What is at `path`. Nothing is opened: a named pipe would wait for its writer. Devices and sockets are refused, since
+/// they have no end.
+pub(crate) fn kind_of(path: &Path, file: &str) -> Result<Kind, Error> {
+    let about = fs::metadata(path).map_err(|source| Error::Read { file: file.into(), source })?;
+    if about.is_file() {
+        return Ok(Kind::Regular(about.len()));
+    }
+    if about.is_dir() {
+        return Ok(Kind::Folder);
+    }
+    match special_kind(about.file_type()) {
+        None => Ok(Kind::Stream),
+        Some(kind) => Err(Error::NotAFile { file: file.into(), kind }),
+    }
+}
+
+/// What is neither a file, nor a folder, nor a pipe.
+#[cfg(unix)]
+fn special_kind(found: fs::FileType) -> Option<&'static str> {
+    use std::os::unix::fs::FileTypeExt;
+    match found {
+        found if found.is_char_device() => Some("character device"),
+        found if found.is_block_device() => Some("block device"),
+        found if found.is_socket() => Some("socket"),
+        _ => None,
+    }
+}
+
+#[cfg(not(unix))]
+fn special_kind(_: fs::FileType) -> Option<&'static str> {
+    None
+}
+
+/// The bytes of the file or pipe at `path`, decompressed.
+pub(crate) fn load(path: &Path, options: &ReadOptions) -> Result<Vec<u8>, Error> {
+    let file = file_name(path);
+    let length = match kind_of(path, &file)? {
+        Kind::Regular(length) => length,
+        Kind::Stream => 0,
+        Kind::Folder => return Err(Error::Read { file, source: io::ErrorKind::IsADirectory.into() }),
+    };
+    let opened = File::open(path).map_err(|source| Error::Read { file: file.clone(), source })?;
+    load_from(opened, length, &file, options)
 }
 
 /// The bytes that `reader` gives, decompressed; `length` is how many there should be, or 0.
 pub(crate) fn load_from(reader: impl Read, length: u64, file: &str, options: &ReadOptions) -> Result<Vec<u8>, Error> {
-    let limit = options.max_bytes.unwrap_or(u64::MAX);
-    let bytes = take(reader, limit, length).map_err(|failure| failure.into_error(file))?;
+    let bytes = take(reader, Limit::of_plain(options), length).map_err(|failure| failure.into_error(file))?;
     if bytes.is_empty() {
         return Err(Error::Empty { file: file.into() });
     }
@@ -45,7 +89,7 @@ pub(crate) fn check_length(length: u64, file: &str, options: &ReadOptions) -> Re
 
 /// What `bytes` hold: the first bytes tell gzip and zstd from the rest, whatever the file is called.
 pub(crate) fn decompressed(bytes: Vec<u8>, file: &str, options: &ReadOptions) -> Result<Vec<u8>, Error> {
-    let limit = growth_limit(bytes.len() as u64, options);
+    let limit = Limit::of_compressed(bytes.len() as u64, options);
     let inside = if is_gzip(&bytes) {
         take(flate2::read::MultiGzDecoder::new(&bytes[..]), limit, 0).map_err(|failure| (failure, "gzip"))
     } else if is_zstd(&bytes) {
@@ -85,8 +129,8 @@ pub(crate) struct Sample {
 
 /// Up to `most` bytes of the text at `path`, decompressed.
 pub(crate) fn sample(path: &Path, most: u64) -> Option<Sample> {
+    let Ok(Kind::Regular(length)) = kind_of(path, "") else { return None };
     let mut opened = File::open(path).ok()?;
-    let length = length_of(&opened);
     let mut head = Vec::new();
     opened.by_ref().take(4).read_to_end(&mut head).ok()?;
     let (gzip, zstd) = (is_gzip(&head), is_zstd(&head));
@@ -120,15 +164,54 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// How many bytes may come out of `compressed` bytes.
+/// How many bytes a file of `compressed` bytes may claim to hold, where not all of them are held at once.
+pub(crate) fn claim_limit(compressed: u64, options: &ReadOptions) -> u64 {
+    options.max_bytes.unwrap_or(usual_growth(compressed))
+}
+
+fn usual_growth(compressed: u64) -> u64 {
+    FREE_GROWTH.max(compressed.saturating_mul(LARGEST_RATIO))
+}
+
+/// How many bytes may come out of `compressed` bytes, and be held.
 pub(crate) fn growth_limit(compressed: u64, options: &ReadOptions) -> u64 {
-    let usual = FREE_GROWTH.max(compressed.saturating_mul(LARGEST_RATIO));
-    options.max_bytes.unwrap_or(usual)
+    Limit::of_compressed(compressed, options).bytes
+}
+
+/// How many bytes a file may bring.
+#[derive(Debug, Clone, Copy)]
+struct Limit {
+    bytes: u64,
+    /// Whether it is what the machine has, and nobody's wish.
+    of_machine: bool,
+}
+
+impl Limit {
+    /// Of a file, or a pipe, as it is.
+    fn of_plain(options: &ReadOptions) -> Limit {
+        let free = || available_memory().unwrap_or(u64::MAX);
+        Limit { bytes: options.max_bytes.unwrap_or_else(free), of_machine: options.max_bytes.is_none() }
+    }
+
+    /// Of what is inside a compressed file. What comes out is held beside the numbers that it becomes.
+    fn of_compressed(compressed: u64, options: &ReadOptions) -> Limit {
+        if let Some(bytes) = options.max_bytes {
+            return Limit { bytes, of_machine: false };
+        }
+        let usual = usual_growth(compressed);
+        let free = available_memory().map_or(u64::MAX, |free| free / 3);
+        Limit { bytes: usual.min(free), of_machine: free < usual }
+    }
+
+    fn exceeded(self) -> Failure {
+        if self.of_machine { Failure::NoRoom(self.bytes) } else { Failure::Limit(self.bytes) }
+    }
 }
 
 enum Failure {
     Io(io::Error),
     Limit(u64),
+    NoRoom(u64),
 }
 
 impl Failure {
@@ -136,20 +219,25 @@ impl Failure {
         match self {
             Failure::Io(source) => Error::Read { file: file.into(), source },
             Failure::Limit(limit) => Error::TooLarge { file: file.into(), limit },
+            Failure::NoRoom(bytes) => Error::NoRoom { file: file.into(), bytes },
         }
     }
 }
 
-/// Everything that `reader` gives, unless it is more than `limit`. The buffer grows as bytes come; room for
+/// Everything that `reader` gives, unless it is more than the limit. The buffer grows as bytes come; room for
 /// the `length` of a file that is there is made at once, where it can be.
-fn take(reader: impl Read, limit: u64, length: u64) -> Result<Vec<u8>, Failure> {
-    let mut bytes = Vec::new();
-    if length <= limit {
-        let _ = bytes.try_reserve_exact(usize::try_from(length).unwrap_or(0));
+fn take(reader: impl Read, limit: Limit, length: u64) -> Result<Vec<u8>, Failure> {
+    if length > limit.bytes || check_room(length, "").is_err() {
+        return Err(if length > limit.bytes && !limit.of_machine { limit.exceeded() } else { Failure::NoRoom(length) });
     }
-    reader.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(Failure::Io)?;
-    if bytes.len() as u64 > limit {
-        return Err(Failure::Limit(limit));
+    let mut bytes = Vec::new();
+    let _ = bytes.try_reserve_exact(usize::try_from(length).unwrap_or(0));
+    reader.take(limit.bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| match error.kind() {
+        io::ErrorKind::OutOfMemory => Failure::NoRoom(limit.bytes),
+        _ => Failure::Io(error),
+    })?;
+    if bytes.len() as u64 > limit.bytes {
+        return Err(limit.exceeded());
     }
     Ok(bytes)
 }
@@ -161,12 +249,25 @@ fn compressed_problem(error: &io::Error) -> String {
     }
 }
 
+thread_local! {
+    /// How many decoders of other crates this thread is inside of.
+    static INSIDE: Cell<usize> = const { Cell::new(0) };
+}
+
 /// Runs a decoder of another crate. Some of them panic on damaged files that they should refuse (a Parquet
 /// page that needs a dictionary which is not there, say); that, too, is an error of the file. Nothing of
 /// the decoder is used afterwards.
 pub(crate) fn contained<T>(file: &str, format: &'static str, decode: impl FnOnce() -> T) -> Result<T, Error> {
+    INSIDE.set(INSIDE.get() + 1);
     let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(decode));
+    INSIDE.set(INSIDE.get() - 1);
     outcome.map_err(|_| Error::malformed(file, format, "its parts contradict each other"))
+}
+
+/// Whether a panic of this thread, just now, is one of a decoder that becomes an [`Error`]: a panic hook need not print
+/// it.
+pub fn is_contained_panic() -> bool {
+    INSIDE.get() > 0
 }
 
 /// Gives at most `limit` bytes of a reader, and remembers if there were more.

@@ -18,8 +18,8 @@ pub(crate) struct Compressed {
     pub major: Major,
     /// Rows and columns.
     pub shape: [usize; 2],
-    pub offsets: Vec<usize>,
-    pub indices: Vec<i64>,
+    pub offsets: Vec<u64>,
+    pub indices: Vec<u64>,
     pub values: Vec<f64>,
 }
 
@@ -32,9 +32,9 @@ impl Compressed {
             Major::Row => (rows, columns),
             Major::Column => (columns, rows),
         };
-        check_offsets(&self.offsets, majors, [self.indices.len(), self.values.len()])?;
+        let offsets = checked_offsets(self.offsets, majors, [self.indices.len(), self.values.len()])?;
         let indices = checked_indices(self.indices, minors)?;
-        let stored = SparseValues { columns: minors, offsets: self.offsets, indices, values: self.values };
+        let stored = SparseValues { columns: minors, offsets, indices, values: self.values };
         Ok(match self.major {
             Major::Row => ordered(stored),
             // Turning sorts, so only doubles are left to add up.
@@ -43,43 +43,67 @@ impl Compressed {
     }
 }
 
+/// Offsets or indices that a file has as numbers of any type, if they are whole and none is negative. `what` names them.
+pub(crate) fn whole_numbers(numbers: Vec<f64>, what: &str) -> Result<Vec<u64>, String> {
+    /// From here on a float stands for more than one whole number.
+    const INEXACT: f64 = (1u64 << 53) as f64;
+    let is_whole = |number: f64| number.fract() == 0.0 && (0.0..INEXACT).contains(&number);
+    if let Some(number) = numbers.iter().find(|&&number| !is_whole(number)) {
+        return Err(format!("its {what} has {number} where a whole number from 0 is expected"));
+    }
+    Ok(numbers.into_iter().map(|number| number as u64).collect())
+}
+
+/// The same of numbers that the file has as integers.
+pub(crate) fn natural_numbers(numbers: Vec<i64>, what: &str) -> Result<Vec<u64>, String> {
+    if let Some(number) = numbers.iter().find(|&&number| number < 0) {
+        return Err(format!("its {what} has {number} where a whole number from 0 is expected"));
+    }
+    Ok(numbers.into_iter().map(|number| number as u64).collect())
+}
+
 /// Some rows of a matrix in compressed sparse rows; its shape and its offsets have been checked. `offsets` are those of
 /// these rows, as they are in the whole matrix, and `indices` and `values` the entries between the first and the last.
 pub(crate) fn some_rows(
     columns: usize,
     offsets: &[usize],
-    indices: Vec<i64>,
+    indices: Vec<u64>,
     values: Vec<f64>,
 ) -> Result<SparseValues, String> {
     let start = offsets.first().copied().unwrap_or(0);
-    let offsets: Vec<usize> = offsets.iter().map(|offset| offset - start).collect();
-    check_offsets(&offsets, offsets.len().saturating_sub(1), [indices.len(), values.len()])?;
+    let majors = offsets.len().saturating_sub(1);
+    let offsets = offsets.iter().map(|offset| (offset - start) as u64).collect();
+    let offsets = checked_offsets(offsets, majors, [indices.len(), values.len()])?;
     Ok(ordered(SparseValues { columns, offsets, indices: checked_indices(indices, columns)?, values }))
 }
 
 /// Refuses offsets that are not those of so many rows or columns, and of as many entries as there are indices and values.
-pub(crate) fn check_offsets(offsets: &[usize], majors: usize, found: [usize; 2]) -> Result<(), String> {
-    if Some(offsets.len()) != majors.checked_add(1) || offsets[0] != 0 {
+pub(crate) fn checked_offsets(offsets: Vec<u64>, majors: usize, found: [usize; 2]) -> Result<Vec<usize>, String> {
+    if Some(offsets.len()) != majors.checked_add(1) {
         return Err(format!(
             "it has {} row or column offsets where {} are expected",
             offsets.len(),
             majors.saturating_add(1)
         ));
     }
+    if offsets[0] != 0 {
+        return Err(format!("its row or column offsets start at {} and not at 0", offsets[0]));
+    }
     if !offsets.is_sorted() {
         return Err("its row or column offsets decrease".into());
     }
     let entries = offsets[majors];
-    if found != [entries; 2] {
-        let found = found[0].min(found[1]);
-        return Err(format!("its offsets promise {entries} entries and it has {found}"));
+    if found.map(|found| found as u64) != [entries; 2] {
+        let [indices, values] = found;
+        return Err(format!("its offsets promise {entries} entries and it has {indices} indices and {values} values"));
     }
-    Ok(())
+    // None is larger than the last one, which is a length.
+    Ok(offsets.into_iter().map(|offset| offset as usize).collect())
 }
 
 /// The columns, or rows, of entries, each of them below `minors`.
-fn checked_indices(indices: Vec<i64>, minors: usize) -> Result<Vec<u32>, String> {
-    if let Some(index) = indices.iter().find(|&&index| index < 0 || index as u64 >= minors as u64) {
+fn checked_indices(indices: Vec<u64>, minors: usize) -> Result<Vec<u32>, String> {
+    if let Some(index) = indices.iter().find(|&&index| index >= minors as u64) {
         return Err(format!("an entry is in row or column {index}, from 0, of {minors}"));
     }
     Ok(indices.into_iter().map(|index| index as u32).collect())
@@ -161,6 +185,15 @@ mod tests {
     }
 
     #[test]
+    fn only_whole_numbers_are_offsets_and_indices() {
+        assert_eq!(whole_numbers(vec![0.0, 3.0, -0.0], "indptr").unwrap(), [0, 3, 0]);
+        for bad in [0.5, -1.0, f64::NAN, f64::INFINITY, 9_007_199_254_740_992.0, 1e300] {
+            let problem = whole_numbers(vec![1.0, bad], "indices").unwrap_err();
+            assert!(problem.starts_with("its indices has "), "{problem}");
+        }
+    }
+
+    #[test]
     fn what_a_file_claims_is_checked() {
         let base = || Compressed {
             major: Major::Row,
@@ -172,9 +205,11 @@ mod tests {
         assert!(base().into_rows().is_ok());
         assert!(Compressed { offsets: vec![0, 2], ..base() }.into_rows().is_err());
         assert!(Compressed { offsets: vec![0, 2, 1], ..base() }.into_rows().is_err());
-        assert!(Compressed { offsets: vec![0, 1, usize::MAX], ..base() }.into_rows().is_err());
+        assert!(Compressed { offsets: vec![1, 1, 2], ..base() }.into_rows().is_err());
+        assert!(Compressed { offsets: vec![0, 1, 1], ..base() }.into_rows().is_err());
+        assert!(Compressed { offsets: vec![0, 1, u64::MAX], ..base() }.into_rows().is_err());
         assert!(Compressed { indices: vec![1, 2], ..base() }.into_rows().is_err());
-        assert!(Compressed { indices: vec![1, -1], ..base() }.into_rows().is_err());
+        assert!(Compressed { indices: vec![1, u64::MAX], ..base() }.into_rows().is_err());
         assert!(Compressed { shape: [usize::MAX, 2], ..base() }.into_rows().is_err());
     }
 }

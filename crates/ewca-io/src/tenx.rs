@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{counted, file_name};
 use crate::finish::Draft;
-use crate::{Error, Place, ReadOptions, mtx, source};
+use crate::source::{self, Kind, kind_of};
+use crate::{Error, Place, ReadOptions, mtx};
 
 /// Reads a folder.
 pub(crate) fn read(folder: &Path, options: &ReadOptions) -> Result<Draft, Error> {
@@ -19,7 +20,7 @@ pub(crate) fn read(folder: &Path, options: &ReadOptions) -> Result<Draft, Error>
             advice: "leave out --transpose".into(),
         });
     }
-    let matrix = matrix(folder).ok_or_else(|| Error::Folder { file: file_name(folder) })?;
+    let matrix = matrix(folder)?;
     let mut draft = mtx::read(&source::load(&matrix, options)?, &file_name(&matrix))?;
     draft.values = draft.values.transposed();
     draft.features = Some(names(folder, &["features.tsv", "genes.tsv"], draft.values.columns(), options)?);
@@ -28,19 +29,34 @@ pub(crate) fn read(folder: &Path, options: &ReadOptions) -> Result<Draft, Error>
 }
 
 /// The file with the matrix.
-pub(crate) fn matrix(folder: &Path) -> Option<PathBuf> {
-    find(folder, &["matrix.mtx"])
+pub(crate) fn matrix(folder: &Path) -> Result<PathBuf, Error> {
+    find(folder, &["matrix.mtx"])?.ok_or_else(|| Error::Folder { file: file_name(folder) })
 }
 
-/// The first of `files` that is there, plain or compressed.
-fn find(folder: &Path, files: &[&str]) -> Option<PathBuf> {
+/// The first of `files` that is there, plain or compressed. It must be a file, and in the folder: whoever makes a folder
+/// could else have any file of the reader read, by a link.
+fn find(folder: &Path, files: &[&str]) -> Result<Option<PathBuf>, Error> {
     let plain_or_not = files.iter().flat_map(|file| [file.to_string(), format!("{file}.gz")]);
-    plain_or_not.map(|file| folder.join(file)).find(|path| path.is_file())
+    let Some(path) = plain_or_not.map(|file| folder.join(file)).find(|path| path.symlink_metadata().is_ok()) else {
+        return Ok(None);
+    };
+    let file = file_name(&path);
+    let failed = |source| Error::Read { file: file.clone(), source };
+    let real = path.canonicalize().map_err(failed)?;
+    if !real.starts_with(folder.canonicalize().map_err(failed)?) {
+        let what = "is a link to a file outside its folder";
+        return Err(Error::unsupported(&file, what, "copy that file into the folder"));
+    }
+    match kind_of(&path, &file)? {
+        Kind::Regular(_) => Ok(Some(path)),
+        Kind::Stream => Err(Error::NotAFile { file, kind: "pipe" }),
+        Kind::Folder => Err(Error::NotAFile { file, kind: "folder" }),
+    }
 }
 
 /// The names in a file, one per line.
 fn names(folder: &Path, files: &[&str], expected: usize, options: &ReadOptions) -> Result<Vec<String>, Error> {
-    let path = find(folder, files).unwrap_or_else(|| folder.join(files[0]));
+    let path = find(folder, files)?.unwrap_or_else(|| folder.join(files[0]));
     let file = file_name(&path);
     let bytes = source::load(&path, options)?;
     let text = std::str::from_utf8(&bytes).map_err(|error| {

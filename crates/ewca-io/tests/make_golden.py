@@ -11,6 +11,7 @@ import pathlib
 import shutil
 
 import anndata
+import h5py
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -174,6 +175,73 @@ def h5ad():
     again.write_h5ad(GOLDEN / "again.h5ad")
 
 
+def elsewhere():
+    """AnnData files whose data is not in them, and some that only look like it. They name `secret.bin`, `secret.h5` and `pipe`."""
+    folder = GOLDEN / "elsewhere"
+    folder.mkdir(exist_ok=True)
+
+    def start(name, libver):
+        file = h5py.File(folder / f"{name}.h5ad", "w", libver=libver)
+        for frame, names in (("obs", IDS), ("var", ["f1", "f2", "f3", "f4"])):
+            group = file.create_group(frame)
+            group.attrs["_index"] = "_index"
+            group.create_dataset("_index", data=[name.encode() for name in names])
+        return file
+
+    def virtual(file, source, shape=(6, 4), unlimited=False):
+        layout = h5py.VirtualLayout(shape, dtype="f8", maxshape=(None, 4) if unlimited else None)
+        source = h5py.VirtualSource(source, "X", shape, dtype="f8", maxshape=(None, 4) if unlimited else None)
+        if unlimited:
+            layout[0 : h5py.h5s.UNLIMITED, :] = source[0 : h5py.h5s.UNLIMITED, :]
+        else:
+            layout[:, :] = source
+        file.create_virtual_dataset("X", layout)
+
+    for libver in ("earliest", "latest"):
+        with start(f"external_storage_{libver}", libver) as file:
+            file.create_dataset("X", (6, 4), "f8", external=[("secret.bin", 0, 192)])
+        with start(f"external_link_{libver}", libver) as file:
+            file["X"] = h5py.ExternalLink("secret.h5", "/X")
+        with start(f"virtual_{libver}", libver) as file:
+            virtual(file, "secret.h5")
+        with start(f"virtual_unlimited_{libver}", libver) as file:
+            virtual(file, "pipe", unlimited=True)
+        # Many names: they are in a heap, not in the header.
+        with start(f"many_links_{libver}", libver) as file:
+            many = file.create_group("layers")
+            for number in range(40):
+                many[f"layer{number:02}"] = h5py.SoftLink("/X")
+            many["hidden"] = h5py.ExternalLink("secret.h5", "/X")
+            file["X"] = VALUES
+        # Nothing leaves the file here.
+        with start(f"at_home_{libver}", libver) as file:
+            file["data/real"] = VALUES
+            file["X"] = h5py.SoftLink("/data/real")
+            for number in range(40):
+                file[f"uns/note{number:02}"] = number
+            file["uns/itself"] = file["uns"]
+    with start("external_names", "earliest") as file:
+        file["X"] = VALUES
+        del file["obs/_index"]
+        file["obs/_index"] = h5py.ExternalLink("secret.h5", "/names")
+    with start("external_group", "earliest") as file:
+        file["X"] = VALUES
+        del file["obs"]
+        file["obs"] = h5py.ExternalLink("secret.h5", "/obs")
+    with start("soft_to_external", "latest") as file:
+        file["X"] = h5py.SoftLink("/deep/er/way_out")
+        file["deep/er/way_out"] = h5py.ExternalLink("secret.h5", "/X")
+    with start("sparse_storage", "earliest") as file:
+        group = file.create_group("X")
+        group.attrs["encoding-type"] = "csr_matrix"
+        group["data"] = np.ones(2)
+        group["indices"] = np.array([0, 1])
+        group.create_dataset("indptr", (7,), "i8", external=[("secret.bin", 0, 56)])
+    with start("same_file_virtual", "latest") as file:
+        file["real"] = VALUES
+        virtual(file, ".")
+
+
 def main():
     shutil.rmtree(GOLDEN, ignore_errors=True)
     GOLDEN.mkdir()
@@ -187,6 +255,7 @@ def main():
     market("coordinate_turned", scipy.sparse.coo_matrix(VALUES.T), precision=17)
     tenx()
     h5ad()
+    elsewhere()
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import pathlib
 import sys
 
 import anndata
+import h5py
 import numpy as np
 import pandas as pd
 import pyarrow.feather
@@ -45,6 +46,9 @@ def results(folder):
         same(data.obsm["X_ewca"], VALUES[:, :2], name)
         same(data.varm["EWCs"], VALUES[:4, :2], name)
         same(data.obsp["ewca_plan"].toarray(), plan, name)
+        with h5py.File(folder / f"{name}.h5ad") as file:
+            written = file["obsp/ewca_plan"]
+            assert written["indices"].dtype == written["indptr"].dtype, name
         ewca = data.uns["ewca"]
         assert sorted(ewca) == ["certificate", "epsilon", "k", "nothing", "version"], sorted(ewca)
         assert ewca["epsilon"] == 0.1 and ewca["k"] == 2 and ewca["nothing"] == "", ewca

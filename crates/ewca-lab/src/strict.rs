@@ -72,7 +72,7 @@ impl Half {
         let train = points(samples, &split.train)?.to_row_major();
         let test = points(samples, &split.test)?.to_row_major();
         let train = Samples::new(&train, split.train.len(), samples.columns())?;
-        let pca = |k: usize| Ewca::params(k).epsilon(1e-9 * epsilons[0]).fit(&train);
+        let pca = |k: usize| Ewca::params(k).single_start().epsilon(1e-9 * epsilons[0]).fit(&train);
         let model = pca(pca(1)?.rank)?;
         let test = model.transform(&test, split.test.len())?;
         Ok(Self { train: model.scores, test })

@@ -138,7 +138,7 @@ impl Report {
         }
         let step = |(model, signs): (&&Model, &Vec<bool>)| Step {
             epsilon: model.epsilon,
-            perplexity: model.perplexity.mean,
+            perplexity: model.perplexity.overall,
             loss: model.loss,
             explained: model.explained_variance_ratio.iter().sum(),
             error: classes.as_ref().map(|classes| classes.error(&model.scores)),

@@ -64,15 +64,22 @@ pub fn warnings(model: &Model) -> Vec<String> {
             near.rows,
             100.0 * near.marginal_error,
             near.landmarks,
-            number(model.perplexity.mean)
+            number(model.perplexity.overall)
         ));
     }
     if certificate.collapsed {
         warnings.push(format!(
             "The fit has collapsed: epsilon is too large, and the components shrink the data instead of showing them. Ask for \
              a smaller perplexity (it is {}) or a smaller epsilon (it is {}).",
-            number(model.perplexity.mean),
+            number(model.perplexity.overall),
             number(model.epsilon)
+        ));
+    }
+    if let Some(floor) = model.perplexity.floor {
+        warnings.push(format!(
+            "Samples repeat, and share with their copies whatever epsilon is: {} is the smallest perplexity that can be had, and the \
+             fit is just above it.",
+            number(floor)
         ));
     }
     warnings
@@ -97,14 +104,14 @@ pub fn facts(model: &Model) -> Vec<Fact> {
         ),
         fact(
             "Perplexity",
-            format!("{} ({} to {})", number(spread.mean), number(spread.min), number(spread.max)),
-            "over how many samples each one spreads, on average and at the extremes",
+            format!("{} (rows {} to {})", number(spread.overall), number(spread.min), number(spread.max)),
+            "over how many samples each one spreads: by the mean entropy, and at the extremes",
         ),
         fact("Distance to PCA", number(model.distance_to_pca), "between the subspaces; 0 is the same"),
         fact(
             "Relative gradient",
             accuracy(certificate.relative_gradient),
-            "how far the subspace is from being stationary",
+            "how far any component is from being stationary, relative to itself",
         ),
         fact("Marginal error", accuracy(certificate.marginal_error), "how far the plan is from being a plan"),
         fact(

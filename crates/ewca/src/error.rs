@@ -94,6 +94,14 @@ pub enum Error {
         /// The numerical rank of the centred data.
         rank: usize,
     },
+    /// A sample that is not there.
+    #[error("there is no sample {row}: there are {rows}, counted from 0")]
+    NoSuchRow {
+        /// The sample that was asked for.
+        row: usize,
+        /// How many there are.
+        rows: usize,
+    },
     /// A parameter outside its range.
     #[error("{name} is {value}: {expected}")]
     Parameter {
@@ -155,6 +163,23 @@ pub enum Error {
     State {
         /// What does not match.
         what: &'static str,
+    },
+    /// An observer stopped the fit before there was anything to return.
+    #[error("the fit was stopped before its first iteration: there is no result yet")]
+    Stopped,
+    /// A result that is not a number, from data and parameters that are.
+    #[error(
+        "{what} came out as NaN: the data or epsilon are beyond what double precision can hold; scale the features, or choose another epsilon"
+    )]
+    NotANumber {
+        /// What it is.
+        what: &'static str,
+    },
+    /// Counts that are no counts of samples.
+    #[error("the counts sum to {sum:e}: at most 9e15 samples can be counted")]
+    Counts {
+        /// Their sum.
+        sum: f64,
     },
     /// An eigenvalue decomposition that did not converge.
     #[error("an eigenvalue decomposition of order {order} did not converge")]

@@ -140,9 +140,9 @@ mod transport;
 pub use error::{Error, Result};
 pub use fit::{
     Approximation, Certificate, CheckedParams, Control, DEFAULT_PERPLEXITY, Ewca, FitState, Iteration, Model, Observer,
-    Params, Perplexity, Progress, Start, Termination, Timings,
+    Params, Perplexity, Phase, Progress, Start, Termination, Timings,
 };
-pub use kernel::{Kernel, Peak, Work};
+pub use kernel::{Kernel, Peak, Simd, Work};
 pub use matrix::Matrix;
 pub use samples::{Part, Samples, Scalar, Source};
 pub use solvers::{EigenvalueBound, MmParams, Solver};

@@ -1,6 +1,8 @@
 //! Work in blocks of fixed size, so that results do not depend on the number of threads.
 
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
@@ -8,6 +10,21 @@ use crate::error::{Error, Result};
 
 /// Below this many multiply-adds the hand-over to other threads costs more than it saves.
 const WORTH_SHARING: usize = 200_000;
+
+/// A flag that somebody may raise to stop long work, or none.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct StopFlag(pub Option<Arc<AtomicBool>>);
+
+impl StopFlag {
+    pub fn is_raised(&self) -> bool {
+        self.0.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+
+    /// An error where it is raised.
+    pub fn check(&self) -> Result<()> {
+        if self.is_raised() { Err(Error::Stopped) } else { Ok(()) }
+    }
+}
 
 /// 0..length cut into ranges of `size` (the last may be shorter).
 pub(crate) fn blocks(length: usize, size: usize) -> Vec<Range<usize>> {

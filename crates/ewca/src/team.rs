@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use crate::kernel::Simd;
 use crate::matrix::Matrix;
 use crate::parallel;
 
@@ -24,18 +25,10 @@ pub trait Team: Debug + Send + Sync {
     fn exchange(&self, parts: &[&[f64]]) -> Vec<Vec<f64>>;
 }
 
-/// What this processor can do, as a number: others would round otherwise, and members must not.
+/// The vectors in use, and what else the processor can do, as a number: others would round otherwise, and members must not.
 pub(crate) fn processor() -> f64 {
-    #[cfg(target_arch = "x86_64")]
-    let able = [
-        std::arch::is_x86_feature_detected!("avx512f"),
-        std::arch::is_x86_feature_detected!("avx512dq"),
-        std::arch::is_x86_feature_detected!("avx2"),
-        std::arch::is_x86_feature_detected!("fma"),
-    ];
-    #[cfg(not(target_arch = "x86_64"))]
-    let able = [false];
-    able.into_iter().fold(0.0, |number, able| 2.0 * number + f64::from(u8::from(able)))
+    let kinds = Simd::available().len() as f64;
+    kinds + 10.0 * Simd::chosen().map_or(0.0, |simd| f64::from(simd as u8))
 }
 
 /// A process with its team, or alone.

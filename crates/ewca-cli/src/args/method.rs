@@ -120,6 +120,7 @@ pub struct LimitArgs {
     threads: Option<usize>,
 
     /// The most memory to use, such as 8GiB or 500MB; what needs more is refused (`ewca fit` reads large tables in parts first)
+    /// [default: what is free]
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     max_memory: Option<usize>,
 }

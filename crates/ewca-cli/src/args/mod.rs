@@ -6,6 +6,7 @@ mod method;
 mod table;
 pub mod values;
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -24,7 +25,7 @@ use table::{PreprocessingArgs, TableArgs};
 use values::{Counts, Numbers};
 
 use crate::exports::Exports;
-use crate::terminal::{Console, Verbosity};
+use crate::terminal::{Console, Verbosity, printable};
 
 /// Reads the command line. Wrong usage ends the program with exit code 2 and a message.
 pub fn parse() -> Request {
@@ -38,10 +39,19 @@ pub fn parse() -> Request {
             Console { verbosity: Verbosity::Normal, json }.fail(2, &problem.replace('\n', " "));
             std::process::exit(2);
         }
+        if error.use_stderr() {
+            // Names on the command line may come from a folder that somebody else has filled.
+            let text = error.render();
+            let styled = std::io::stderr().is_terminal();
+            let text = if styled { text.ansi().to_string() } else { text.to_string() };
+            eprint!("{}", printable(&text, styled));
+            std::process::exit(2);
+        }
         error.exit()
     };
     let cli = Cli::try_parse_from(arguments).unwrap_or_else(|error| quit(error));
     let console = cli.messages.console();
+    ewca_io::write_raw_text(cli.messages.raw_text);
     let name = cli.command.name();
     match cli.command.into_job() {
         Ok(job) => Request { console, job },
@@ -90,6 +100,11 @@ struct MessageArgs {
     /// Messages for programs: one JSON object per line
     #[arg(long, global = true)]
     json: bool,
+
+    /// Write names to .csv and .tsv as they are. Without this, text that a spreadsheet would run as a formula gets an
+    /// apostrophe in front (taken off again where the file is read)
+    #[arg(long, global = true)]
+    raw_text: bool,
 }
 
 impl MessageArgs {

@@ -7,8 +7,8 @@ use std::io::Write;
 use std::path::Path;
 
 use ewca_io::{
-    DenseValues, Error, Format, Missing, ReadOptions, Table, TableReader, Values, forecast, read_model_bytes,
-    read_table, read_table_from,
+    DenseValues, Error, Format, Missing, ReadOptions, Table, TableReader, Values, forecast, inspect, read_model,
+    read_model_bytes, read_table, read_table_from,
 };
 
 /// No input of the fuzzer may grow beyond this.
@@ -31,6 +31,7 @@ pub fn run(target: &str, bytes: &[u8]) {
         "h5ad" => read_all_ways(bytes, Format::H5ad),
         "tenx" => read_folder(bytes),
         "model" => read_model_and_use(bytes),
+        "path" => read_by_path(bytes),
         _ => panic!("there is no target '{target}'"),
     }
 }
@@ -88,6 +89,137 @@ fn read_folder(bytes: &[u8]) {
     table_or_one_line(read_table(folder.path(), &options));
 }
 
+/// What files are called.
+const EXTENSIONS: [&str; 16] = [
+    "csv",
+    "tsv",
+    "npy",
+    "npz",
+    "parquet",
+    "arrow",
+    "feather",
+    "mat",
+    "mtx",
+    "h5ad",
+    "csv.gz",
+    "csv.zst",
+    "safetensors",
+    "txt",
+    "",
+    "\u{1b}[31m.csv",
+];
+
+/// Puts the bytes somewhere, and reads what is there by its path, as the program does. The first byte says what the place is
+/// (a file, a link, a pipe, a folder), the second how it is called, and the rest is what it holds.
+fn read_by_path(bytes: &[u8]) {
+    let &[kind, name, ref content @ ..] = bytes else { return };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join(format!("x.{}", EXTENSIONS[usize::from(name) % EXTENSIONS.len()]));
+    match kind % 8 {
+        0 => {
+            fs::write(&path, content).expect("a temporary file");
+            read_in_every_way(&path);
+        }
+        #[cfg(unix)]
+        1 => {
+            fs::write(folder.path().join("real"), content).expect("a temporary file");
+            std::os::unix::fs::symlink("real", &path).expect("a link");
+            read_in_every_way(&path);
+        }
+        #[cfg(unix)]
+        2 => {
+            // A link to itself, or to nothing.
+            std::os::unix::fs::symlink(if content.is_empty() { "x" } else { "absent" }, &path).expect("a link");
+            read_in_every_way(&path);
+        }
+        #[cfg(unix)]
+        3 => read_pipe(content),
+        4 => {
+            fs::create_dir(&path).expect("a folder");
+            fill_folder(&path, name, content);
+            read_in_every_way(&path);
+        }
+        5 => {
+            // A folder where a file is expected, with files in it that the bytes name.
+            fs::create_dir(&path).expect("a folder");
+            fs::write(path.join("model.safetensors"), content).expect("a temporary file");
+            read_in_every_way(&path);
+        }
+        6 => {
+            // A file with a hole.
+            let file = fs::File::create(&path).expect("a temporary file");
+            (&file).write_all(content).expect("room for a temporary file");
+            file.set_len(content.len() as u64 + (u64::from(name) << 20)).expect("a hole");
+            read_in_every_way(&path);
+        }
+        _ => {
+            for device in ["/dev/null", "/dev/zero", "/dev/full", "/proc/self/mem", "/proc/self/fd"] {
+                read_in_every_way(Path::new(device));
+            }
+        }
+    }
+}
+
+/// A 10x folder whose files may be links: those that leave it are never followed.
+fn fill_folder(folder: &Path, links: u8, content: &[u8]) {
+    let mut rest = content;
+    for (at, name) in ["matrix.mtx", "features.tsv", "barcodes.tsv"].into_iter().enumerate() {
+        let end = rest.windows(PART.len()).position(|window| window == PART).unwrap_or(rest.len());
+        let path = folder.join(name);
+        match links >> (2 * at) & 3 {
+            #[cfg(unix)]
+            1 => std::os::unix::fs::symlink("/proc/self/environ", &path).expect("a link"),
+            2 => fs::create_dir(&path).expect("a folder"),
+            #[cfg(unix)]
+            3 => {
+                fs::write(folder.join(format!("real{at}")), &rest[..end]).expect("a temporary file");
+                std::os::unix::fs::symlink(format!("real{at}"), &path).expect("a link");
+            }
+            _ => fs::write(&path, &rest[..end]).expect("a temporary file"),
+        }
+        rest = rest.get(end + PART.len()..).unwrap_or_default();
+    }
+}
+
+/// Reads the bytes from a pipe, by the path that a shell gives to `<(command)`.
+#[cfg(unix)]
+fn read_pipe(content: &[u8]) {
+    use std::os::fd::AsRawFd;
+    let options = ReadOptions { max_bytes: Some(MOST_BYTES), ..ReadOptions::default() };
+    for inspected in [false, true] {
+        let (reader, mut writer) = std::io::pipe().expect("a pipe");
+        let path = format!("/proc/self/fd/{}", reader.as_raw_fd());
+        let content = content.to_vec();
+        let writing = std::thread::spawn(move || writer.write_all(&content));
+        match inspected {
+            true => inspected_or_one_line(Path::new(&path), &options),
+            false => table_or_one_line(read_table(Path::new(&path), &options)),
+        }
+        drop(reader);
+        let _ = writing.join();
+    }
+}
+
+fn read_in_every_way(path: &Path) {
+    let options = ReadOptions { max_bytes: Some(MOST_BYTES), ..ReadOptions::default() };
+    let _ = forecast(path, &options);
+    table_or_one_line(read_table(path, &options));
+    inspected_or_one_line(path, &options);
+    read_in_parts(path, &options);
+    if path.is_file()
+        && let Err(error) = read_model(path)
+    {
+        one_line(&error);
+    }
+}
+
+fn inspected_or_one_line(path: &Path, options: &ReadOptions) {
+    match inspect(path, options) {
+        Ok(found) => assert!(found.table.is_some() != found.problem.is_some()),
+        Err(error) => one_line(&error),
+    }
+}
+
 /// Reads `bytes` as a model file, and does with the model what the program does.
 fn read_model_and_use(bytes: &[u8]) {
     let file = match read_model_bytes(bytes, "fuzz") {
@@ -122,7 +254,7 @@ fn table_or_one_line(read: Result<Table, Error>) {
 }
 
 fn one_line(error: &Error) {
-    assert!(!error.to_string().contains('\n'), "one line: {error}");
+    assert!(!error.to_string().contains(char::is_control), "one line, and nothing that acts on a terminal: {error:?}");
 }
 
 /// What every table promises.

@@ -74,7 +74,9 @@ fn check_message(message: Message, body: &[u8], limit: u64) -> Result<usize, Str
     Ok(usize::try_from(batch.length()).unwrap_or(0))
 }
 
+/// A batch is decoded as a whole, so all of its buffers together must keep to the limit.
 fn check_batch(batch: RecordBatch, body: &[u8], limit: u64) -> Result<(), String> {
+    let mut held = 0u64;
     let lengths = batch.nodes().into_iter().flatten().flat_map(|node| [node.length(), node.null_count()]);
     for length in lengths.chain([batch.length()]) {
         if u64::try_from(length).map_or(true, |length| length > limit) {
@@ -93,6 +95,10 @@ fn check_batch(batch: RecordBatch, body: &[u8], limit: u64) -> Result<(), String
         let claimed = bytes.first_chunk().map(|claimed| i64::from_le_bytes(*claimed));
         if !claimed.is_some_and(|claimed| claimed == -1 || u64::try_from(claimed).is_ok_and(|size| size <= limit)) {
             return Err("a compressed buffer claims a size that cannot be".into());
+        }
+        held = held.saturating_add(claimed.map_or(0, |claimed| u64::try_from(claimed).unwrap_or(0)));
+        if held > limit {
+            return Err(format!("the buffers of a batch claim {held} bytes together"));
         }
     }
     Ok(())

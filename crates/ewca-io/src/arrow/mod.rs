@@ -6,6 +6,7 @@
 
 mod array;
 mod guard;
+mod pages;
 mod parts;
 
 use std::fs::File;
@@ -24,6 +25,7 @@ use crate::columns::Columns;
 use crate::error::excerpt;
 use crate::finish::Draft;
 use crate::forecast::Shape;
+use crate::memory::make_room;
 use crate::source::{contained, growth_limit};
 use crate::{DenseValues, Error, Place, ReadOptions, Values};
 
@@ -35,7 +37,7 @@ const PANDAS_INDEX: &str = "__index_level_0__";
 const COLUMNS_AT_ONCE: usize = 64;
 
 /// Reads a Parquet file.
-pub(crate) fn read_parquet(bytes: Vec<u8>, file: &str, options: &ReadOptions) -> Result<Draft, Error> {
+pub(crate) fn read_parquet(bytes: bytes::Bytes, file: &str, options: &ReadOptions) -> Result<Draft, Error> {
     contained(file, "parquet", || decode_parquet(bytes, file, options))?
 }
 
@@ -87,14 +89,14 @@ fn assigned(schema: &SchemaRef, file: &str, options: &ReadOptions) -> Result<(Ve
     Ok((names, columns))
 }
 
-fn decode_parquet(bytes: Vec<u8>, file: &str, options: &ReadOptions) -> Result<Draft, Error> {
+fn decode_parquet(bytes: bytes::Bytes, file: &str, options: &ReadOptions) -> Result<Draft, Error> {
     let length = bytes.len() as u64;
     let limit = growth_limit(length, options);
     let problem = |error: &dyn std::fmt::Display| Error::malformed(file, "parquet", error);
-    let builder =
-        ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)).map_err(|error| problem(&error))?;
+    let builder = ParquetRecordBatchReaderBuilder::try_new(bytes.clone()).map_err(|error| problem(&error))?;
     let schema = builder.schema().clone();
     let claimed = *row_starts(builder.metadata(), length).map_err(|claim| problem(&claim))?.last().unwrap_or(&0);
+    pages::check(&bytes, builder.metadata(), limit).map_err(|claim| problem(&claim))?;
     let batch_size = batch_size(&schema).min(claimed).max(1);
     let batches = builder.with_batch_size(batch_size).build().map_err(|error| problem(&error))?;
     read(schema, batches, "parquet", file, options, limit)
@@ -208,6 +210,7 @@ fn add_rows(
 ) -> Result<(), Error> {
     let (rows, width) = (batch.num_rows(), numeric.len());
     let start = data.len();
+    make_room(data, rows.saturating_mul(width), file)?;
     data.resize(start + rows * width, 0.0);
     let block = &mut data[start..];
     for (piece, columns) in numeric.chunks(COLUMNS_AT_ONCE).enumerate() {

@@ -13,10 +13,10 @@ use parquet::arrow::arrow_reader::{
 
 use crate::finish::Draft;
 use crate::parts::Parts;
-use crate::source::{contained, growth_limit};
+use crate::source::{claim_limit, contained, growth_limit};
 use crate::{Error, ReadOptions};
 
-use super::{array, assigned, batch_size, check_cells, read, row_starts};
+use super::{array, assigned, batch_size, check_cells, pages, read, row_starts};
 
 /// The usual size of a page.
 const PAGE: usize = 1 << 20;
@@ -86,10 +86,13 @@ impl ParquetParts {
             path: path.into(),
             metadata,
             starts,
-            limit: growth_limit(length, options),
+            limit: claim_limit(length, options),
             ongoing: Mutex::new(None),
         };
         check_cells(parts.rows(), parts.width(), parts.limit, file)?;
+        // A page is held whole.
+        let most = growth_limit(length, options);
+        pages::check(&opened, parts.metadata.metadata(), most).map_err(|claim| problem(&claim))?;
         Ok(parts)
     }
 

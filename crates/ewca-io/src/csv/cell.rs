@@ -2,6 +2,7 @@
 
 use super::layout::Layout;
 use crate::error::excerpt;
+use crate::write::undefused;
 use crate::{Error, Missing, Place};
 
 /// What stands for a missing number. (`NaN` in any case parses as a number that is not finite.)
@@ -50,7 +51,7 @@ pub(super) fn text(cell: &[u8], column: usize, layout: &Layout, line: impl Fn() 
     if text.is_empty() && is_label && layout.options.missing != Missing::DropRows {
         return Err(Error::MissingLabel { file: layout.file.into(), place: Place::Line(line()) });
     }
-    Ok(text.to_string())
+    Ok(undefused(text).to_string())
 }
 
 /// The number of the line that `position` is in, from 1.

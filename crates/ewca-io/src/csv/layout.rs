@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use crate::columns::Columns;
 use crate::error::excerpt;
 use crate::format::delimiter_of;
+use crate::write::undefused;
 use crate::{Error, Place, ReadOptions};
 
 /// The columns of a text table.
@@ -38,7 +39,7 @@ impl<'a> Layout<'a> {
             for cell in &first {
                 let name = std::str::from_utf8(cell)
                     .map_err(|_| Error::NotUtf8 { file: file.into(), place: Place::Line(line) })?;
-                names.push(name.trim().to_string());
+                names.push(undefused(name.trim()).to_string());
             }
             let next = skip_blank(text, body);
             let second = &text[next..record_end(text, next)];

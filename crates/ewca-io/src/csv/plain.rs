@@ -6,6 +6,7 @@ use super::Rows;
 use super::cell::{line_number, number, text};
 use super::layout::Layout;
 use crate::error::closest;
+use crate::memory::{check_room, zeros};
 use crate::{Error, Role};
 
 /// About this many bytes of text make one piece of work.
@@ -14,6 +15,7 @@ const PIECE: usize = 1 << 18;
 /// Reads the body, which starts at `offset` of the whole text.
 pub(super) fn read(body: &[u8], offset: usize, whole: &[u8], layout: &Layout) -> Result<Rows, Error> {
     let body = Body { text: body, offset, whole, layout };
+    check_lines(body.text, layout)?;
     let mut lines = body.lines();
     let label_row = body.take_label_row(&mut lines)?;
 
@@ -27,7 +29,7 @@ pub(super) fn read(body: &[u8], offset: usize, whole: &[u8], layout: &Layout) ->
         return Ok(Rows { numbers: Vec::new(), texts: Vec::new(), label_row });
     }
 
-    let mut numbers = vec![0.0; lines.len() * columns];
+    let mut numbers = zeros(lines.len().saturating_mul(columns), layout.file)?;
     let lines_per_piece = (PIECE * lines.len() / body.text.len().max(1)).clamp(1, lines.len());
     let pieces: Vec<Result<Vec<String>, Error>> = numbers
         .par_chunks_mut(columns * lines_per_piece)
@@ -45,6 +47,15 @@ pub(super) fn read(body: &[u8], offset: usize, whole: &[u8], layout: &Layout) ->
         texts.append(&mut piece?);
     }
     Ok(Rows { numbers, texts, label_row })
+}
+
+/// Refuses a text whose lines, and the texts that are kept of each, need more memory than there is. A short text of its own
+/// takes more than its bytes.
+fn check_lines(body: &[u8], layout: &Layout) -> Result<(), Error> {
+    const SHORT_TEXT: usize = size_of::<String>() + 32;
+    let kept = layout.columns.texts.iter().filter(|text| text.kept).count();
+    let lines = memchr::memchr_iter(b'\n', body).count() as u64 + 1;
+    check_room(lines.saturating_mul((size_of::<usize>() + kept * SHORT_TEXT) as u64), layout.file)
 }
 
 struct Body<'a> {

@@ -4,6 +4,7 @@ use super::Rows;
 use super::cell::{line_number, number, text};
 use super::layout::Layout;
 use crate::Error;
+use crate::memory::make_room;
 
 /// Reads the body, which starts at `offset` of the whole text.
 pub(super) fn read(body: &[u8], offset: usize, whole: &[u8], layout: &Layout) -> Result<Rows, Error> {
@@ -32,6 +33,8 @@ pub(super) fn read(body: &[u8], offset: usize, whole: &[u8], layout: &Layout) ->
                 expected: layout.width(),
             });
         }
+        make_room(&mut rows.numbers, record.len(), layout.file)?;
+        make_room(&mut rows.texts, record.len(), layout.file)?;
         match layout.label_row() {
             Some((id, label)) if rows.label_row.is_none() && record[id].trim_ascii() == label.as_bytes() => {
                 rows.label_row = Some(labels(&record, layout, line)?);

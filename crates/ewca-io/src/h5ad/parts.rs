@@ -3,13 +3,13 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use rust_hdf5::{H5Dataset, StorageLayout};
+use rust_hdf5::H5Dataset;
 
 use crate::error::counted;
 use crate::finish::Draft;
 use crate::parts::Parts;
 use crate::source::contained;
-use crate::sparse::{Major, check_offsets, check_shape, some_rows};
+use crate::sparse::{Major, check_shape, checked_offsets, natural_numbers, some_rows};
 use crate::{Error, ReadOptions, Values};
 
 use super::read::{H5ad, Part};
@@ -72,7 +72,8 @@ impl AnnDataParts {
                 let [(indices, indices_place), (data, data_place)] = entries(h5ad, place)?;
                 let indices = h5ad.some_integers(&indices, &part, &indices_place)?;
                 let values = h5ad.some_numbers(&data, &part, &data_place)?;
-                let values = some_rows(columns, offsets, indices, values);
+                let values = natural_numbers(indices, "indices")
+                    .and_then(|indices| some_rows(columns, offsets, indices, values));
                 Ok(Values::Sparse(values.map_err(|problem| h5ad.malformed(format!("{place}: {problem}")))?))
             }
         }
@@ -87,7 +88,9 @@ impl Parts for AnnDataParts {
     fn bytes(&self) -> usize {
         match &self.stored {
             Stored::Dense { .. } => self.ids.len().saturating_mul(self.features.len()).saturating_mul(8),
-            Stored::Rows { offsets, .. } => 12 * offsets[offsets.len() - 1] + 8 * self.ids.len(),
+            Stored::Rows { offsets, .. } => {
+                offsets[offsets.len() - 1].saturating_mul(12).saturating_add(8 * self.ids.len())
+            }
         }
     }
 
@@ -126,8 +129,8 @@ fn stored(h5ad: &H5ad, file: &str, options: &ReadOptions, shape: [usize; 2]) -> 
     let offsets = h5ad.offsets(&place)?;
     let sizes = entries(h5ad, &place)?.map(|(dataset, _)| dataset.shape()[0]);
     let [rows, columns] = shape.map(|size| size as u64);
-    check_shape(rows, columns, 8 * (sizes[0] as u64 + offsets.len() as u64))
-        .and_then(|()| check_offsets(&offsets, shape[0], sizes))
+    let offsets = check_shape(rows, columns, (sizes[0] as u64 + offsets.len() as u64).saturating_mul(8))
+        .and_then(|()| checked_offsets(offsets, shape[0], sizes))
         .map_err(|problem| h5ad.malformed(format!("{place}: {problem}")))?;
     Ok(Stored::Rows { place, offsets })
 }
@@ -171,10 +174,6 @@ fn entries(h5ad: &H5ad, place: &str) -> Result<[(H5Dataset, String); 2], Error> 
 /// How many rows of a dataset are stored together. A layout of which all must be read for a few rows is refused.
 fn rows_together(dataset: &H5Dataset, path: &str, file: &str) -> Result<usize, Error> {
     let refused = |what: String, advice: &str| Err(Error::unsupported(file, format!("{path} {what}"), advice));
-    if matches!(dataset.storage_layout(), Ok(StorageLayout::Virtual)) {
-        let what = "is put together from other files and cannot be read in parts".into();
-        return refused(what, "write it as a dataset of its own");
-    }
     let Some(chunk) = dataset.chunk_dims() else { return Ok(1) };
     let wide = dataset.shape().into_iter().zip(&chunk).skip(1);
     let width = wide.map(|(size, &chunk)| size.div_ceil(chunk.max(1)).saturating_mul(chunk));

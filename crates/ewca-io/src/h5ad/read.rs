@@ -8,9 +8,12 @@ use rust_hdf5::{DatatypeMessage, H5Dataset, H5File, H5Group, Hdf5Error, ReadNume
 use crate::error::{closest, counted, excerpt, truth_name};
 use crate::finish::Draft;
 use crate::forecast::Shape;
-use crate::source::{contained, growth_limit};
-use crate::sparse::{Compressed, Major};
+use crate::memory::check_room;
+use crate::source::{claim_limit, contained};
+use crate::sparse::{Compressed, Major, natural_numbers};
 use crate::{DenseValues, Error, ReadOptions, Role, SparseValues, Values};
+
+use super::guard;
 
 /// Reads `X`, or the layer that the options name.
 pub(crate) fn read(path: &Path, file: &str, options: &ReadOptions) -> Result<Draft, Error> {
@@ -45,10 +48,19 @@ fn decode(path: &Path, file: &str, options: &ReadOptions) -> Result<Draft, Error
 
 /// Reads a file that is in memory: HDF5 needs to jump about, so it goes to a temporary file first.
 pub(crate) fn read_bytes(bytes: &[u8], file: &str, options: &ReadOptions) -> Result<Draft, Error> {
+    in_a_file(bytes, file, |path| read(path, file, options))
+}
+
+/// Puts the bytes of a file into a temporary one for a while.
+pub(crate) fn in_a_file<T>(
+    bytes: &[u8],
+    file: &str,
+    use_it: impl FnOnce(&Path) -> Result<T, Error>,
+) -> Result<T, Error> {
     let failed = |source| Error::Read { file: file.into(), source };
     let mut temporary = tempfile::NamedTempFile::new().map_err(failed)?;
     temporary.write_all(bytes).map_err(failed)?;
-    read(temporary.path(), file, options)
+    use_it(temporary.path())
 }
 
 /// The shape of the matrix that is asked for, as its datasets say it.
@@ -73,8 +85,10 @@ pub(crate) fn shape(path: &Path, file: &str, options: &ReadOptions) -> Option<Sh
 
 /// The matrices of a file, and the columns of obs.
 pub(crate) fn describe(path: &Path, file: &str, options: &ReadOptions) -> Result<(Vec<String>, Vec<String>), Error> {
-    let h5ad = H5ad::open(path, file, options)?;
-    Ok((h5ad.matrices(), h5ad.columns("obs")?))
+    contained(file, "h5ad", || {
+        let h5ad = H5ad::open(path, file, options)?;
+        Ok((h5ad.matrices(), h5ad.columns("obs")?))
+    })?
 }
 
 pub(super) struct H5ad<'a> {
@@ -88,9 +102,10 @@ pub(super) struct H5ad<'a> {
 impl<'a> H5ad<'a> {
     pub fn open(path: &Path, name: &'a str, options: &ReadOptions) -> Result<H5ad<'a>, Error> {
         let length = std::fs::metadata(path).map_err(|source| Error::Read { file: name.into(), source })?.len();
+        guard::check(path, name)?;
         let file = H5File::options().best_effort_locking().open(path);
         let file = file.map_err(|error| Error::malformed(name, "h5ad", error))?;
-        Ok(H5ad { root: file.root_group(), file, name, limit: growth_limit(length, options) })
+        Ok(H5ad { root: file.root_group(), file, name, limit: claim_limit(length, options) })
     }
 
     pub fn malformed(&self, problem: impl std::fmt::Display) -> Error {
@@ -193,10 +208,9 @@ impl<'a> H5ad<'a> {
     }
 
     /// Where the rows, or columns, of a sparse matrix start.
-    pub fn offsets(&self, path: &str) -> Result<Vec<usize>, Error> {
+    pub fn offsets(&self, path: &str) -> Result<Vec<u64>, Error> {
         let offsets = self.integers(&format!("{path}/indptr"))?;
-        // A negative offset becomes one that is far too large, and is refused as such.
-        Ok(offsets.into_iter().map(|offset| offset as usize).collect())
+        natural_numbers(offsets, "indptr").map_err(|problem| self.malformed(format!("{path}: {problem}")))
     }
 
     /// A sparse matrix is a group with `data`, `indices` and `indptr`. It also says its shape, but the
@@ -204,24 +218,33 @@ impl<'a> H5ad<'a> {
     fn sparse(&self, group: &H5Group, path: &str, shape: [usize; 2]) -> Result<SparseValues, Error> {
         let major = self.major(group, path)?;
         let offsets = self.offsets(path)?;
-        let indices = self.integers(&format!("{path}/indices"))?;
+        let broken = |problem: String| self.malformed(format!("{path}: {problem}"));
+        let indices = natural_numbers(self.integers(&format!("{path}/indices"))?, "indices").map_err(broken)?;
         let data = format!("{path}/data");
         let values = self.numbers(&self.dataset(&data)?, &data)?;
-        let compressed = Compressed { major, shape, offsets, indices, values };
-        compressed.into_rows().map_err(|problem| self.malformed(format!("{path}: {problem}")))
+        Compressed { major, shape, offsets, indices, values }.into_rows().map_err(broken)
     }
 
     pub fn dataset(&self, path: &str) -> Result<H5Dataset, Error> {
         let dataset = self.file.dataset(path).map_err(self.because(path))?;
-        let elements = dataset.shape().iter().try_fold(1u64, |count, &size| count.checked_mul(size as u64));
-        let bytes = elements.and_then(|count| count.checked_mul(dataset.element_size().max(8) as u64));
-        match bytes {
-            Some(bytes) if bytes <= self.limit => Ok(dataset),
-            _ => Err(Error::TooLarge { file: self.name.into(), limit: self.limit }),
+        if bytes_of(&dataset, &dataset.shape()) > self.limit {
+            return Err(Error::TooLarge { file: self.name.into(), limit: self.limit });
         }
+        Ok(dataset)
+    }
+
+    /// Refuses to read what memory cannot hold: so many elements of a dataset, and its chunks, which are held whole and may be
+    /// larger than what they are a part of.
+    fn check_room(&self, dataset: &H5Dataset, counts: &[usize]) -> Result<(), Error> {
+        let chunk = dataset.chunk_dims().map_or(0, |chunk| bytes_of(dataset, &chunk));
+        if chunk > self.limit {
+            return Err(Error::TooLarge { file: self.name.into(), limit: self.limit });
+        }
+        check_room(bytes_of(dataset, counts).max(chunk), self.name)
     }
 
     fn numbers(&self, dataset: &H5Dataset, path: &str) -> Result<Vec<f64>, Error> {
+        self.check_room(dataset, &dataset.shape())?;
         numbers(dataset, None).map_err(self.because(path))
     }
 
@@ -230,6 +253,7 @@ impl<'a> H5ad<'a> {
         if part.counts.contains(&0) {
             return Ok(Vec::new());
         }
+        self.check_room(dataset, part.counts)?;
         numbers(dataset, Some(part)).map_err(self.because(path))
     }
 
@@ -238,11 +262,14 @@ impl<'a> H5ad<'a> {
         if part.counts.contains(&0) {
             return Ok(Vec::new());
         }
+        self.check_room(dataset, part.counts)?;
         numeric(dataset, Some(part)).map_err(self.because(path))
     }
 
     fn integers(&self, path: &str) -> Result<Vec<i64>, Error> {
-        self.dataset(path)?.read_numeric_as::<i64>().map_err(self.because(path))
+        let dataset = self.dataset(path)?;
+        self.check_room(&dataset, &dataset.shape())?;
+        dataset.read_numeric_as::<i64>().map_err(self.because(path))
     }
 
     /// The group `obs` or `var`.
@@ -333,7 +360,9 @@ impl<'a> H5ad<'a> {
         }
         let (values, mask) = (format!("{path}/values"), format!("{path}/mask"));
         let mut texts = self.plain_texts(&self.dataset(&values)?, &values)?;
-        let mask = self.dataset(&mask)?.read_raw_bytes().map_err(self.because(&mask))?;
+        let flags = self.dataset(&mask)?;
+        self.check_room(&flags, &flags.shape())?;
+        let mask = flags.read_raw_bytes().map_err(self.because(&mask))?;
         for (text, _) in texts.iter_mut().zip(mask).filter(|(_, missing)| *missing != 0) {
             text.clear();
         }
@@ -341,6 +370,7 @@ impl<'a> H5ad<'a> {
     }
 
     fn plain_texts(&self, dataset: &H5Dataset, path: &str) -> Result<Vec<String>, Error> {
+        self.check_room(dataset, &dataset.shape())?;
         match numbers(dataset, None) {
             Ok(numbers) if is_truth(dataset) => Ok(numbers.iter().map(|&number| truth_name(number != 0.0)).collect()),
             Ok(numbers) => {
@@ -352,6 +382,12 @@ impl<'a> H5ad<'a> {
             Err(_) => dataset.read_strings().map_err(self.because(path)),
         }
     }
+}
+
+/// The bytes of so many elements along each dimension, as numbers of 8 bytes at least.
+fn bytes_of(dataset: &H5Dataset, counts: &[usize]) -> u64 {
+    let element = dataset.element_size().max(8) as u64;
+    counts.iter().fold(element, |bytes, &count| bytes.saturating_mul(count as u64))
 }
 
 /// A part of a dataset: where it starts and how long it is, in each dimension.

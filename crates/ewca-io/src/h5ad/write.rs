@@ -225,10 +225,10 @@ fn sparse(group: &H5Group, name: &str, plan: &SparseValues, places: &Places) -> 
     for sample in sample_at {
         if let Some(sample) = sample {
             let (columns, row) = plan.row(sample);
-            let mut entries: Vec<(i32, f64)> = columns
+            let mut entries: Vec<(i64, f64)> = columns
                 .iter()
                 .zip(row)
-                .map(|(&column, &value)| (places.samples[column as usize] as i32, value))
+                .map(|(&column, &value)| (places.samples[column as usize] as i64, value))
                 .collect();
             entries.sort_by_key(|&(column, _)| column);
             indices.extend(entries.iter().map(|&(column, _)| column));
@@ -240,8 +240,23 @@ fn sparse(group: &H5Group, name: &str, plan: &SparseValues, places: &Places) -> 
     encoded(&matrix, "csr_matrix", "0.1.0")?;
     matrix.set_attr_array_numeric("shape", &[count as i64, count as i64])?;
     matrix.new_dataset::<f64>().shape([values.len()]).create("data")?.write_raw(&values)?;
-    matrix.new_dataset::<i32>().shape([indices.len()]).create("indices")?.write_raw(&indices)?;
-    matrix.new_dataset::<i64>().shape([offsets.len()]).create("indptr")?.write_raw(&offsets)
+    // SciPy wants both of one type, and takes 32 bits where they are enough.
+    let most = offsets.iter().chain(&indices).max().copied().unwrap_or(0);
+    match i32::try_from(most) {
+        Ok(_) => {
+            let narrow = |numbers: &[i64]| numbers.iter().map(|&number| number as i32).collect::<Vec<_>>();
+            list(&matrix, "indices", &narrow(&indices))?;
+            list(&matrix, "indptr", &narrow(&offsets))
+        }
+        Err(_) => {
+            list(&matrix, "indices", &indices)?;
+            list(&matrix, "indptr", &offsets)
+        }
+    }
+}
+
+fn list<T: rust_hdf5::H5Type>(group: &H5Group, name: &str, numbers: &[T]) -> rust_hdf5::Result<()> {
+    group.new_dataset::<T>().shape([numbers.len()]).create(name)?.write_raw(numbers)
 }
 
 /// What AnnData calls the encoding of an element.

@@ -2,6 +2,11 @@
 
 use std::io::Read;
 
+use crate::memory::has_room;
+
+/// The problem of a variable that is larger than the memory.
+pub(super) const NO_ROOM: &str = "a variable needs more memory than is free";
+
 /// The type of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -120,6 +125,9 @@ pub(super) fn numbers(kind: Kind, bytes: &[u8], big_endian: bool) -> Result<Vec<
             };
             bytes.as_chunks::<$size>().0.iter().map(convert).collect()
         }};
+    }
+    if !has_room(8 * bytes.len() as u64) {
+        return Err(NO_ROOM.into());
     }
     Ok(match kind {
         Kind::Int8 => convert!(i8, 1),

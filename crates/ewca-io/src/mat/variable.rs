@@ -1,7 +1,8 @@
 //! One variable of a MATLAB file: flags, shape, name, then data.
 
-use super::element::{Elements, Kind, numbers};
-use crate::sparse::{Compressed, Major};
+use super::element::{Elements, Kind, NO_ROOM, numbers};
+use crate::memory::zeros;
+use crate::sparse::{Compressed, Major, whole_numbers};
 use crate::table::transpose_into;
 use crate::{DenseValues, Values};
 
@@ -56,7 +57,8 @@ impl Header {
         let room = flags.get(1).map_or(0, |&room| room as usize);
         let flags = flags.first().copied().unwrap_or(0.0) as u32;
         let (kind, shape) = next()?;
-        let shape = numbers(kind, shape, big_endian)?.into_iter().map(|size| size.max(0.0) as usize).collect();
+        let shape = whole_numbers(numbers(kind, shape, big_endian)?, "shape")?;
+        let shape = shape.into_iter().map(|size| usize::try_from(size).unwrap_or(usize::MAX)).collect();
         let (_, name) = next()?;
         let name = String::from_utf8_lossy(name).into_owned();
         Ok((Header { name, shape, class: Class::of(flags & 0xff), complex: flags & 0x800 != 0, room }, elements))
@@ -101,19 +103,18 @@ impl Body {
                         data.len()
                     ));
                 }
-                let mut turned = vec![0.0; data.len()];
+                let mut turned = zeros(data.len(), "").map_err(|_| NO_ROOM.to_string())?;
                 transpose_into(&data, columns, rows, &mut turned);
                 Ok(Values::Dense(DenseValues { rows, columns, data: turned }))
             }
             Class::Sparse => {
-                let mut indices: Vec<i64> =
-                    self.numbers(&mut elements)?.into_iter().map(|index| index as i64).collect();
-                let offsets: Vec<usize> =
-                    self.numbers(&mut elements)?.into_iter().map(|offset| offset as usize).collect();
+                let mut indices = self.numbers(&mut elements)?;
+                let offsets = whole_numbers(self.numbers(&mut elements)?, "list of column offsets")?;
                 let mut values = self.numbers(&mut elements)?;
                 // MATLAB may write more room than there are entries.
-                let entries = offsets.last().copied().unwrap_or(0);
+                let entries = offsets.last().map_or(0, |&last| usize::try_from(last).unwrap_or(usize::MAX));
                 indices.truncate(entries);
+                let indices = whole_numbers(indices, "list of row indices")?;
                 values.truncate(entries);
                 let matrix = Compressed { major: Major::Column, shape: [rows, columns], offsets, indices, values };
                 Ok(Values::Sparse(matrix.into_rows()?))

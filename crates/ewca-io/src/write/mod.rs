@@ -13,7 +13,8 @@ use crate::error::file_name;
 use crate::format::extension;
 
 pub use npy::write_matrix_npy;
-pub use text::write_table_csv;
+pub(crate) use text::undefused;
+pub use text::{write_csv, write_raw_text, write_table_csv};
 
 /// Where the bytes of a file go until it is complete.
 pub type AtomicWriter<'a> = BufWriter<&'a File>;

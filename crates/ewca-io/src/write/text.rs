@@ -1,15 +1,63 @@
 //! Comma- and tab-separated text, out.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{Frame, write_atomically};
 use crate::Error;
 use crate::format::delimiter_of;
 
+/// Whether names are written as they are.
+static RAW: AtomicBool = AtomicBool::new(false);
+
+/// Whether text goes to .csv and .tsv files as it is, from now on, in this whole process. Otherwise what a spreadsheet would
+/// run as a formula gets an apostrophe in front, which [`read_table`](crate::read_table) takes off again.
+pub fn write_raw_text(raw: bool) {
+    RAW.store(raw, Ordering::Relaxed);
+}
+
+/// Whether a spreadsheet would run this text as a formula: it begins like one, and is no number.
+fn is_formula(text: &str) -> bool {
+    let visible = text.trim_start_matches(|c: char| c.is_whitespace() || c.is_control());
+    let begins = text.starts_with(['\t', '\r', '\n']) || visible.starts_with(FORMULA);
+    begins && fast_float2::parse::<f64, _>(text.strip_prefix('+').unwrap_or(text)).is_err()
+}
+
+/// What spreadsheets take for the beginning of a formula; the wide forms too.
+const FORMULA: [char; 10] = ['=', '+', '-', '@', '|', '%', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
+
+/// Text that no spreadsheet runs.
+fn defused(text: &str) -> Cow<'_, str> {
+    // Text that looks defused already gets a further apostrophe, so that reading gives back what was written.
+    match is_formula(text.trim_start_matches('\'')) {
+        true => Cow::Owned(format!("'{text}")),
+        false => Cow::Borrowed(text),
+    }
+}
+
+/// The text that was there before it was defused.
+pub(crate) fn undefused(text: &str) -> &str {
+    match text.strip_prefix('\'') {
+        Some(rest) if is_formula(rest.trim_start_matches('\'')) => rest,
+        _ => text,
+    }
+}
+
+/// Writes a frame as comma-separated text, as [`write_table_csv`] does to a file.
+///
+/// # Panics
+/// If the parts of the frame do not have the same number of rows.
+pub fn write_csv(out: &mut impl Write, frame: &Frame) -> io::Result<()> {
+    frame.check();
+    write_lines(out, frame, b',')
+}
+
 /// Writes a frame as comma-separated text (tab-separated if the name says .tsv), compressed if the
 /// name ends in .gz or .zst. Numbers have the fewest digits that give the same bits when read again;
-/// text is quoted only where it must be.
+/// text is quoted only where it must be, and what a spreadsheet would run as a formula gets an apostrophe
+/// in front (see [`write_raw_text`]).
 ///
 /// # Panics
 /// If the parts of the frame do not have the same number of rows.
@@ -63,6 +111,7 @@ fn end_line(out: &mut impl Write, line: &mut Vec<u8>) -> io::Result<()> {
 }
 
 fn push_text(line: &mut Vec<u8>, text: &str, delimiter: u8) {
+    let text = if RAW.load(Ordering::Relaxed) { Cow::Borrowed(text) } else { defused(text) };
     let must_quote = |byte: u8| byte == delimiter || matches!(byte, b'"' | b'\r' | b'\n');
     if text.is_empty() || !text.bytes().any(must_quote) && text == text.trim() {
         line.extend_from_slice(text.as_bytes());
@@ -71,4 +120,24 @@ fn push_text(line: &mut Vec<u8>, text: &str, delimiter: u8) {
     line.push(b'"');
     line.extend_from_slice(text.replace('"', "\"\"").as_bytes());
     line.push(b'"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formulas_are_defused_and_come_back() {
+        let formulas =
+            ["=1+1", "+A1", "-A1", "@SUM(A1)", "  =x", "\t=x", "\rx", "\nx", "|calc", "%x", "\u{ff1d}x", "-", "--1"];
+        for text in formulas {
+            assert_eq!(defused(text), format!("'{text}"), "{text:?}");
+        }
+        for text in ["", "x", "1", "-1", "+1.5e-3", "-.5", "1=2", "'", "'x", "a-b", "-inf"] {
+            assert_eq!(defused(text), text);
+        }
+        for text in formulas.into_iter().chain(["'=x", "''=x", "'x", "x", "-1", "'-1"]) {
+            assert_eq!(undefused(&defused(text)), text, "{text:?}");
+        }
+    }
 }

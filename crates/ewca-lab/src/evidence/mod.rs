@@ -198,7 +198,7 @@ impl<'a> Trial<'a> {
         let points = [model.scores.clone(), model.barycentric_scores()];
         let neighbours = [0, 1].map(|i| Neighbours::new(&points[i]));
         let measured = [0, 1].map(|i| self.measured(&points[i], &neighbours[i]));
-        Candidate { epsilon: model.epsilon, perplexity: model.perplexity.mean, neighbours, measured }
+        Candidate { epsilon: model.epsilon, perplexity: model.perplexity.overall, neighbours, measured }
     }
 
     /// What each split's train half chooses, judged by its test half; and the median choice.
@@ -231,5 +231,5 @@ fn patient(_: &Progress<'_>) -> Control {
 /// PCA is EWCA at an epsilon that is nothing beside the data.
 fn pca(samples: &Samples<'_>, k: usize) -> ewca::Result<Model> {
     let scale = Ewca::params(1).epsilon(1.0).max_iterations(1).fit(samples)?.explained_variance[0];
-    Ewca::params(k).epsilon(1e-12 * scale).fit(samples)
+    Ewca::params(k).single_start().epsilon(1e-12 * scale).fit(samples)
 }

@@ -131,7 +131,7 @@ fn fixed(varies: &str) -> &'static str {
 fn times(shape: &Shape, seed: u64) -> Result<Vec<f64>> {
     let data = expression(shape.n, shape.d, seed);
     let samples = Samples::new(&data, shape.n, shape.d)?;
-    let pca = Ewca::params(shape.k).epsilon(1e-9).fit(&samples)?;
+    let pca = Ewca::params(shape.k).single_start().epsilon(1e-9).fit(&samples)?;
     let epsilon = 0.5 * pca.explained_variance[shape.k - 1];
     let mut runs = vec![Vec::new(); STEPS.len()];
     for _ in 0..RUNS {
@@ -149,7 +149,13 @@ fn times(shape: &Shape, seed: u64) -> Result<Vec<f64>> {
 
 /// A few iterations, and the median time of one.
 fn iterated(samples: &Samples<'_>, k: usize, epsilon: f64, solver: Solver) -> Result<(Model, f64)> {
-    let params = Ewca::params(k).epsilon(epsilon).solver(solver).tolerance(1e-14).max_iterations(ITERATIONS).check()?;
+    let params = Ewca::params(k)
+        .single_start()
+        .epsilon(epsilon)
+        .solver(solver)
+        .tolerance(1e-14)
+        .max_iterations(ITERATIONS)
+        .check()?;
     let mut clock = Vec::new();
     let model = params.fit_observed(samples, &mut |progress: &Progress<'_>| {
         clock.push(progress.elapsed.as_secs_f64());

@@ -78,7 +78,7 @@ impl Example {
         let Synthetic { data, rows, columns, labels } = &self.made;
         let samples = Samples::new(data, *rows, *columns)?;
         let params = || Ewca::params(self.components).epsilon(self.epsilon);
-        let pca = Ewca::params(self.components).epsilon(1e-9).fit(&samples)?;
+        let pca = Ewca::params(self.components).single_start().epsilon(1e-9).fit(&samples)?;
         let ewca = params().restarts(20).seed(seed).fit(&samples)?;
 
         let mut page = Page::new(4.0 * SIZE + 375.0, SIZE + 100.0);

@@ -22,7 +22,7 @@ pub fn run(seed: u64, watch: Watch<'_>) -> Result<Report> {
     let data: Vec<f64> =
         made.data.chunks(2).flat_map(|p| [cosine * p[0] - sine * p[1], sine * p[0] + cosine * p[1]]).collect();
     let samples = Samples::new(&data, made.rows, 2)?;
-    let pca = Ewca::params(1).epsilon(1e-9).fit(&samples)?;
+    let pca = Ewca::params(1).single_start().epsilon(1e-9).fit(&samples)?;
     let ewca = Ewca::params(1).epsilon(EPSILON).restarts(20).seed(seed).fit(&samples)?;
     tell(watch, "the illustration", 1, 1)?;
 

@@ -59,7 +59,7 @@ pub fn run(study: &Study<'_>, model: &Model) -> Result<Report> {
             Fact::new(
                 "mean perplexity: samples that each one spreads over",
                 None,
-                format!("{:.1}", model.perplexity.mean),
+                format!("{:.1}", model.perplexity.overall),
             ),
         ],
     })

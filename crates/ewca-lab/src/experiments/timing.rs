@@ -38,7 +38,7 @@ pub fn run(given: Option<(&str, &Samples<'_>)>, effort: Effort, watch: Watch<'_>
     };
     let columns = data.len() / rows;
     // Squared distances grow with the number of features, and so does the epsilon that gives the same neighbourhoods.
-    let whole = Ewca::params(COMPONENTS).fit(&Samples::new(&data, rows, columns)?)?;
+    let whole = Ewca::params(COMPONENTS).single_start().fit(&Samples::new(&data, rows, columns)?)?;
     let per_feature = whole.epsilon / columns as f64;
 
     let sizes = geometric_sizes(SMALLEST.min(columns), columns, SIZES);
@@ -56,7 +56,11 @@ pub fn run(given: Option<(&str, &Samples<'_>)>, effort: Effort, watch: Watch<'_>
             let subset = subset(&data, columns, features, effort.seed, (at * effort.repeats + repeat) as u64);
             let samples = Samples::new(&subset, rows, features)?;
             for ((_, _, solver), times) in solvers.iter().zip(&mut times) {
-                let params = Ewca::params(COMPONENTS).epsilon(per_feature * features as f64).solver(*solver).check()?;
+                let params = Ewca::params(COMPONENTS)
+                    .single_start()
+                    .epsilon(per_feature * features as f64)
+                    .solver(*solver)
+                    .check()?;
                 let clock = Instant::now();
                 let model = params.fit(&samples)?;
                 times.push(clock.elapsed().as_secs_f64());

@@ -65,11 +65,17 @@ impl Tidy {
     }
 
     fn csv(&self) -> String {
-        let quoted = |cell: &str| match cell.contains([',', '"', '\n']) {
-            true => format!("\"{}\"", cell.replace('"', "\"\"")),
+        // Names of classes may begin like a formula, which a spreadsheet would run.
+        let safe = |cell: &str| match cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && cell.parse::<f64>().is_err()
+        {
+            true => format!("'{cell}"),
             false => cell.to_string(),
         };
-        let line = |cells: &[String]| cells.iter().map(|c| quoted(c)).collect::<Vec<_>>().join(",") + "\n";
+        let quoted = |cell: String| match cell.contains([',', '"', '\n', '\r']) {
+            true => format!("\"{}\"", cell.replace('"', "\"\"")),
+            false => cell,
+        };
+        let line = |cells: &[String]| cells.iter().map(|c| quoted(safe(c))).collect::<Vec<_>>().join(",") + "\n";
         let header = self.columns.join(",") + "\n";
         self.rows.iter().fold(header, |text, row| text + &line(row))
     }

@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::Result;
 use crate::matrix::Matrix;
-use crate::solvers::{Objective, Point, gradient_columns};
+use crate::samples::{Samples, Scalar};
+use crate::solvers::{Objective, Point, component_residuals, gradient_columns, is_wide, largest};
 
 /// Numbers by which anyone can judge a fit without trusting the solver.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -14,8 +16,21 @@ pub struct Certificate {
     /// An upper bound of what the plan's cost exceeds the optimal transport cost by, in units of the loss: the cost of a
     /// feasible plan made from this one, minus the dual value.
     pub duality_gap: f64,
-    /// |G| / (2 lambda_max(Sigma)): how far the subspace is from being stationary.
+    /// How far the subspace is from being stationary: the largest of the `residuals`.
     pub relative_gradient: f64,
+    /// The same component by component, each relative to itself: with the eigenvectors u_j of U'MU (values mu_j, descending),
+    /// |M u_j - U U'M u_j| / max(|mu_j|, s_j), s_j the j-th explained variance. So small components count as much as large ones.
+    /// Computed from the data themselves, not in reduced coordinates.
+    #[serde(default)]
+    pub residuals: Vec<f64>,
+    /// The residual that rounding alone may cause, component by component. Where it is above the tolerance, whether that component
+    /// has converged cannot be told, and the fit does not say so.
+    #[serde(default)]
+    pub rounding: Vec<f64>,
+    /// About how many degrees each component may still be off: its residual over the distance from mu_j to the next eigenvalue. 90
+    /// where that distance is nothing: the data do not determine the subspace then.
+    #[serde(default)]
+    pub angles: Vec<f64>,
     /// (sum of the k leading eigenvalues of M - tr U'MU) / |sum|: how far the subspace is from being the best for its plan.
     /// Positive at a saddle.
     pub eigen_deficit: f64,
@@ -54,7 +69,7 @@ pub struct Approximation {
     pub marginal_error: f64,
     /// The largest relative error among the rows.
     pub worst_row: f64,
-    /// |G| / (2 lambda_max(Sigma)) with the exact kernel, at the subspace and the potentials of the fit.
+    /// The largest residual (see [`Certificate::residuals`]) with the exact kernel, at the subspace and the potentials of the fit.
     pub relative_gradient: f64,
 }
 
@@ -75,7 +90,8 @@ pub enum Termination {
     MaxIterations,
     /// An observer stopped the fit.
     Interrupted,
-    /// No step lowers the loss any more, though the tolerance is not met: it is finer than rounding allows.
+    /// No step lowers the loss any more, though the tolerance is not met; or rounding hides whether it is: see
+    /// [`Certificate::rounding`].
     Stalled,
 }
 
@@ -134,7 +150,9 @@ pub(crate) fn approximation(objective: &mut Objective, point: &Point) -> Option<
         }
     }
     let image = span.pull(&gradient_columns(carried, &masses, a, &point.scores));
-    let relative_gradient = point.tangent(&image).norm() / span.variances[0];
+    let mut compression = point.frame.transposed_times(&image);
+    compression.symmetrise();
+    let relative_gradient = largest(&component_residuals(&point.tangent(&image), &compression, &point.variances));
     Some(Approximation { landmarks, rows: witnesses.len(), marginal_error, worst_row, relative_gradient })
 }
 
@@ -146,6 +164,11 @@ pub(crate) fn approximation(objective: &mut Objective, point: &Point) -> Option<
 pub(crate) fn duality_gap(objective: &mut Objective, point: &Point) -> f64 {
     let span = objective.span.clone();
     let a = &span.weights;
+    if is_wide(&point.scores, objective.epsilon) {
+        // All of the above is rounding there. The dual is strongly concave: what the residuals r of the rows leave is at most
+        // epsilon sum a r^2.
+        return objective.epsilon * a.iter().zip(&point.masses).map(|(a, p)| a * (p / a - 1.0).powi(2)).sum::<f64>();
+    }
     let x: Vec<f64> = a.iter().zip(&point.masses).map(|(a, p)| (a / p).min(1.0)).collect();
     let carried = objective.carry(point, &Matrix::from_fn(a.len(), 1, |i, _| x[i]));
     let lacking: Vec<f64> = (0..a.len()).map(|i| (a[i] - x[i] * carried.get(i, 0)).max(0.0)).collect();
@@ -168,4 +191,47 @@ pub(crate) fn duality_gap(objective: &mut Objective, point: &Point) -> f64 {
         cost -= 2.0 * mean_square / t;
     }
     (objective.epsilon * entropy + cost).max(0.0)
+}
+
+/// The residuals of the components, computed from the data themselves; see [`Certificate::residuals`]. `columns` are the W with M U = X'W,
+/// `components` U itself. None where the data would have to be read once more: there the axes are features, and the residuals in them
+/// are as good.
+pub(crate) fn residuals_in_features<T: Scalar>(
+    samples: &Samples<'_, T>,
+    components: &Matrix,
+    columns: &Matrix,
+    variances: &[f64],
+    unit: f64,
+) -> Result<Option<Vec<f64>>> {
+    if samples.is_streamed() {
+        return Ok(None);
+    }
+    let image = samples.pull(columns)?.scaled(1.0 / unit);
+    let mut compression = components.transposed_times(&image);
+    compression.symmetrise();
+    let mut leaving = components.times(&compression);
+    leaving.add_scaled(-1.0, &image);
+    Ok(Some(component_residuals(&leaving, &compression, variances)))
+}
+
+/// What rounding does to the residuals. Coordinates are known to eps of the largest deviation, and the mean (whose error counts squared,
+/// since the data are centred) to eps of its size.
+pub(crate) fn rounding(variances: &[f64], largest_variance: f64, mean_size: f64) -> Vec<f64> {
+    let offset = f64::EPSILON * mean_size;
+    let of = |variance: &f64| {
+        let deviation = variance.max(0.0).sqrt();
+        let coordinates = 4.0 * f64::EPSILON * largest_variance.sqrt() / deviation;
+        coordinates + (offset / deviation).powi(2)
+    };
+    variances.iter().map(of).collect()
+}
+
+/// How many degrees each component may be off.
+pub(crate) fn angles(residuals: &[f64], eigenvalues: &[f64], variances: &[f64], next: Option<f64>) -> Vec<f64> {
+    let angle = |((rho, mu), s): ((&f64, &f64), &f64)| match next {
+        None => 0.0,
+        Some(_) if *rho == 0.0 => 0.0,
+        Some(next) => (rho * mu.abs().max(*s)).atan2((mu - next).max(0.0)).to_degrees(),
+    };
+    residuals.iter().zip(eigenvalues).zip(variances).map(angle).collect()
 }

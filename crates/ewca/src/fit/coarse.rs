@@ -3,12 +3,16 @@
 //! A fit of every 25th sample, then of every 5th, costs a 625th and a 25th of a fit of all, and its subspace is a far better start
 //! than PCA. Its plan is extended to the other samples by one pass: f_i = -log sum_j a_j K_ij exp(f_j) over the few.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use super::driver::{Run, pca_frame, reduced};
 use super::params::{Params, Smoothing, Start};
-use super::{Control, Model, Observer, Progress};
+use super::{Control, Model, Observer, Phase, Progress};
 use crate::error::Result;
 use crate::kernel::{Kernel, neighbours_together};
 use crate::matrix::Matrix;
+use crate::parallel::StopFlag;
 use crate::samples::{Samples, Span};
 use crate::subspace::polar_factor;
 use crate::team::Member;
@@ -49,7 +53,9 @@ pub(crate) fn coarse_start(
     while let Some(step) = steps.pop() {
         // Neighbours stand together: every so-many-th sample is a fair share of each neighbourhood.
         let few: Vec<usize> = order.iter().copied().skip(step / 2).step_by(step).collect();
+        observer.phase(Phase::Coarse { samples: few.len() });
         warm = level(span, params, member, &mut Preparing(observer), &few, warm, &epsilon)?;
+        StopFlag(observer.stop_flag()).check()?;
     }
     Ok(warm)
 }
@@ -80,7 +86,7 @@ fn level(
         landmarks: params.landmarks.filter(|m| few.len() / 4 > *m),
         ..params.clone()
     };
-    let (own, memory) = reduced(&samples, &params)?;
+    let (own, memory) = reduced(&samples, &params, observer)?;
     let mut run = Run::new(own.clone(), memory, &params, member.clone(), observer, std::time::Instant::now());
     let frame = run.first_frame(&samples)?;
     let state = run.begin(frame, start.potential.map(|potential| few.iter().map(|&i| potential[i]).collect()), None)?;
@@ -141,6 +147,10 @@ struct Preparing<'o>(&'o mut dyn Observer);
 
 impl Observer for Preparing<'_> {
     fn observe(&mut self, _: &Progress<'_>) -> Control {
-        if self.0.stopped() { Control::Stop } else { Control::Continue }
+        Control::Continue
+    }
+
+    fn stop_flag(&self) -> Option<Arc<AtomicBool>> {
+        self.0.stop_flag()
     }
 }

@@ -5,29 +5,44 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::certificate::{approximation, duality_gap};
+use super::certificate::{angles, approximation, duality_gap, residuals_in_features, rounding};
 use super::coarse::{MANY, Warm, coarse_start};
 use super::memory::{self, MemoryPlan, Shape};
 use super::model::{Perplexity, Timings};
 use super::params::{DEFAULT_PERPLEXITY, Params, Smoothing, Start};
 use super::search::Search;
-use super::{Certificate, Control, Iteration, Model, Observer, Progress, Termination};
+use super::{Certificate, Control, Iteration, Model, Observer, Phase, Progress, Termination};
 use crate::error::{Error, Result};
-use crate::kernel::{Kernel, exp_of_minus_all};
+use crate::kernel::{Kernel, Tally, exp_of_minus_all};
 use crate::matrix::{Matrix, dot, symmetric_eigen};
-use crate::parallel;
+use crate::parallel::{self, StopFlag};
 use crate::samples::{Reduction, Samples, Scalar, Span};
-use crate::solvers::{Leading, Objective, Outcome, Point, Solver, State, bcd, lbfgs, mm};
+use crate::solvers::{Leading, Objective, Outcome, Point, Solver, State, bcd, component_residuals, largest, lbfgs, mm};
 use crate::subspace::{
     Orthonormalisation, canonical_signs, grassmann_distance, polar_correction, principal_rotation, random_frame,
 };
 use crate::team::Member;
-use crate::transport::{Balancer, row_perplexities};
+use crate::transport::{Balancer, row_entropies};
 
-/// A stationary subspace is a saddle when Algorithm 1 could still win more than this fraction of lambda_max(Sigma).
-const SADDLE: f64 = 1e-9;
 /// The relative gradient that is good enough to measure a perplexity while epsilon still moves.
 const LOOSE: f64 = 1e-3;
+/// A start by continuation takes this many steps up to epsilon, each by a factor, with fits of this relative gradient.
+const RUNGS: i32 = 3;
+const RUNG: f64 = 4.0;
+const RUNG_GRADIENT: f64 = 1e-2;
+/// Up to this many samples a fit also starts by continuation.
+const SECOND_START: usize = 1000;
+/// How near the perplexity of a fit must be to the wanted one; and how often all starts may be made again for that.
+const CLOSE: f64 = 5e-3;
+const MAX_ROUNDS: usize = 6;
+/// An end must be lower than the best one so far by this part of the variance to replace it: less is the same optimum.
+const LOWER: f64 = 1e-10;
+/// Ends that are the same to this part of their loss agree.
+const SAME: f64 = 1e-6;
+/// The smallest epsilon of a search, in units of the smallest component: samples that still share something are at the same place.
+const SMALLEST_EPSILON: f64 = 1e-12;
+/// The largest epsilon, in units of the largest variance: beyond it even the sum of the weights rounds too much.
+const LARGEST_EPSILON: f64 = 1e18;
 /// The marginal error of a first look.
 const FIRST_LOOK: f64 = 1e-2;
 const MAX_PLAN_PASSES: usize = 2000;
@@ -35,9 +50,11 @@ const MAX_PLAN_PASSES: usize = 2000;
 const MAX_EXTENSIONS: usize = 30;
 /// Inside and outside of the leading axes, the gradient may each take this part of the tolerance.
 const EACH: f64 = 0.7;
+/// Inside of all axes it takes this part: the certificate looks at the features, and rounds otherwise.
+const NEARLY: f64 = 0.95;
 
 /// How settled epsilon is while a perplexity is sought.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 enum Stage {
     /// The subspace is still the first one: a plan is all it takes to know the perplexity.
     Calibration,
@@ -45,16 +62,31 @@ enum Stage {
     Approach,
     /// Epsilon is fixed, or settled but for the last digits.
     Final,
+    /// A start by continuation, so many steps below the epsilon that is wanted.
+    Ladder { rung: i32, epsilon: f64 },
 }
 
 impl Stage {
-    /// How near the mean perplexity must come to the wanted one.
+    /// How near the perplexity must come to the wanted one.
     fn close(self) -> f64 {
         match self {
             Self::Calibration => 0.05,
             Self::Approach => 0.01,
-            Self::Final => 1e-3,
+            Self::Final | Self::Ladder { .. } => 1e-3,
         }
+    }
+}
+
+/// The starts of a fit at one epsilon: the first one, random ones, and one by continuation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Starts {
+    random: usize,
+    continuation: bool,
+}
+
+impl Starts {
+    fn count(self) -> usize {
+        1usize.saturating_add(self.random).saturating_add(usize::from(self.continuation))
     }
 }
 
@@ -67,17 +99,27 @@ pub struct FitState {
     kin: u64,
     unit: f64,
     total_variance: f64,
+    starts: Starts,
+    /// Which of them is under way.
+    start: usize,
+    /// Counts all that was begun, the search included.
     attempt: usize,
     iteration: usize,
     /// In units of the span, as everything below.
     epsilon: f64,
     /// None when epsilon is fixed.
     search: Option<Search>,
+    /// Whether this attempt only looks for an epsilon, at which all starts are made afterwards.
+    searching: bool,
+    /// How often all starts were made.
+    rounds: usize,
     stage: Stage,
     solver: State,
-    /// Kernel passes up to here.
-    passes: usize,
+    /// What passes took up to here.
+    tally: Tally,
     history: Vec<Iteration>,
+    /// The losses at the ends of the starts.
+    ends: Vec<f64>,
     best: Option<Candidate>,
 }
 
@@ -101,13 +143,13 @@ pub(crate) fn fit<T: Scalar>(
 ) -> Result<Model> {
     parallel::with_threads(params.threads, || {
         let clock = Instant::now();
-        let (span, memory) = reduced(samples, params)?;
+        let (span, memory) = reduced(samples, params, observer)?;
         let mut run = Run::new(span, memory, params, samples.member().clone(), observer, clock);
+        run.first = run.first_frame(samples)?;
         let state = match resumed {
             Some(state) => run.belonging(state)?,
             None => {
-                let frame = run.first_frame(samples)?;
-                let Warm { frame, potential } = run.coarse(frame)?;
+                let Warm { frame, potential } = run.coarse(run.first.clone())?;
                 run.begin(frame, potential, None)?
             }
         };
@@ -117,20 +159,49 @@ pub(crate) fn fit<T: Scalar>(
 }
 
 /// The data in their span, once it is clear that the fit is possible.
-pub(crate) fn reduced<T: Scalar>(samples: &Samples<'_, T>, params: &Params) -> Result<(Span, MemoryPlan)> {
+pub(crate) fn reduced<T: Scalar>(
+    samples: &Samples<'_, T>,
+    params: &Params,
+    observer: &mut dyn Observer,
+) -> Result<(Span, MemoryPlan)> {
     let memory = memory::plan(&Shape::of(samples, params.components, params.landmarks), params.memory_budget)?;
-    let span = Span::new(samples, Reduction { axes: memory.axes })?;
+    check_perplexity(params.smoothing, samples.count())?;
+    observer.phase(Phase::Reduction);
+    let stop = StopFlag(observer.stop_flag());
+    let span = Span::new(samples, Reduction { axes: memory.axes, stop })?;
     let k = params.components;
     if k > span.rank() {
         return Err(Error::Components { requested: k, rank: span.rank() });
     }
-    if let Smoothing::Perplexity(p) = params.smoothing
-        && p >= samples.count()
-    {
-        let expected = format!("it must be below the number of samples, {}", samples.count());
-        return Err(Error::Parameter { name: "perplexity", value: p.to_string(), expected });
+    if let Smoothing::Epsilon(epsilon) = params.smoothing {
+        check_epsilon(epsilon, &span)?;
     }
     Ok((span, memory))
+}
+
+/// Refuses a perplexity that so many samples cannot have.
+fn check_perplexity(smoothing: Smoothing, count: f64) -> Result<()> {
+    let wanted = match smoothing {
+        Smoothing::Epsilon(_) => return Ok(()),
+        Smoothing::Perplexity(p) => p,
+        Smoothing::Default => 1.0,
+    };
+    if wanted < count {
+        return Ok(());
+    }
+    let expected =
+        format!("it must be below the number of samples, {count} (the sum of their counts, where they have counts)");
+    Err(Error::Parameter { name: "perplexity", value: wanted.to_string(), expected })
+}
+
+/// Refuses an epsilon at which rounding is all that is left.
+pub(crate) fn check_epsilon(epsilon: f64, span: &Span) -> Result<()> {
+    let largest = LARGEST_EPSILON * span.variances[0] * span.unit * span.unit;
+    if epsilon <= largest {
+        return Ok(());
+    }
+    let expected = format!("it must be at most {largest:e} for these data, 1e18 times their largest variance");
+    Err(Error::Parameter { name: "epsilon", value: format!("{epsilon:e}"), expected })
 }
 
 /// Everything that stays the same during a fit.
@@ -148,6 +219,30 @@ pub(crate) struct Run<'a> {
     begun: Instant,
     store_kernel: bool,
     fingerprint: u64,
+    /// The frame of the first start.
+    pub first: Matrix,
+    stop: StopFlag,
+}
+
+impl FitState {
+    /// Whether the numbers are such as a fit has: a state may come from a file, and a forged one must not keep a fit busy.
+    fn is_sane(&self) -> bool {
+        let positive = |x: f64| x.is_normal() && x > 0.0;
+        let rung = match self.stage {
+            Stage::Ladder { rung, epsilon } => (1..=RUNGS).contains(&rung) && positive(epsilon),
+            _ => true,
+        };
+        positive(self.epsilon)
+            && positive(self.unit)
+            && positive(self.total_variance)
+            && rung
+            && self.start < self.starts.count()
+            && self.rounds <= MAX_ROUNDS
+            && self.attempt < usize::MAX / 2
+            && self.iteration < usize::MAX / 2
+            && self.tally.passes < usize::MAX / 2
+            && self.search.as_ref().is_none_or(Search::is_sane)
+    }
 }
 
 impl<'a> Run<'a> {
@@ -162,6 +257,8 @@ impl<'a> Run<'a> {
     ) -> Self {
         Self {
             fingerprint: fingerprint(&span, params),
+            first: Matrix::default(),
+            stop: StopFlag(observer.stop_flag()),
             span: Arc::new(span),
             params,
             member,
@@ -209,9 +306,27 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// The state before the first iteration, from a frame and possibly a potential; with an epsilon, at just that one.
+    /// What starts a fit makes, one of a path (`along`) or one that stands alone.
+    fn starts(&self, along: bool) -> Starts {
+        if self.params.single_start {
+            return Starts { random: 0, continuation: false };
+        }
+        let n = self.span.weights.len();
+        let continuation = !along
+            && n <= SECOND_START
+            && self.params.start == Start::Pca
+            && self.solver == Solver::Lbfgs
+            // All of the span is one subspace only.
+            && self.params.components < self.span.rank()
+            && self.params.landmarks.is_none_or(|m| m >= n);
+        Starts { random: self.params.restarts, continuation }
+    }
+
+    /// The state before the first iteration, from a frame and possibly a potential; with an epsilon (along a path), at just that one.
     pub fn begin(&mut self, frame: Matrix, potential: Option<Vec<f64>>, epsilon: Option<f64>) -> Result<FitState> {
+        self.stop.check()?;
         self.begun = Instant::now();
+        let starts = self.starts(epsilon.is_some());
         let target = if epsilon.is_some() { None } else { target(&self.span, self.params) };
         let (epsilon, slope) = match epsilon {
             Some(epsilon) => (epsilon / self.square(), 1.0),
@@ -226,14 +341,19 @@ impl<'a> Run<'a> {
             kin: kin(&self.span, self.params),
             unit: self.span.unit,
             total_variance: self.span.total_variance(),
+            starts,
+            start: 0,
             attempt: 0,
             iteration: 0,
             epsilon,
             stage: if target.is_some() { Stage::Calibration } else { Stage::Final },
-            search: target.map(|target| Search::new(target, slope)),
+            searching: target.is_some() && starts.count() > 1,
+            search: target.map(|target| Search::new(target, self.span.count(), slope)),
+            rounds: 0,
             solver: State { point, balancer, curvature: lbfgs::Curvature::default() },
-            passes: objective.kernel.passes(),
+            tally: objective.kernel.tally(),
             history: Vec::new(),
+            ends: Vec::new(),
             best: None,
         })
     }
@@ -262,8 +382,21 @@ impl<'a> Run<'a> {
             kernel.approximate(&like, landmarks);
         }
         kernel.share(self.member.clone());
-        let single = self.params.single_precision;
-        Objective { span: self.span.clone(), epsilon, kernel, single, max_plan_passes: MAX_PLAN_PASSES }
+        Objective {
+            span: self.span.clone(),
+            epsilon,
+            kernel,
+            single: self.params.single_precision,
+            max_plan_passes: MAX_PLAN_PASSES,
+            stop: self.stop.clone(),
+        }
+    }
+
+    /// The same, counting its passes on from what a state has counted.
+    fn objective_of(&self, state: &FitState) -> Objective {
+        let mut objective = self.objective(state.epsilon);
+        objective.kernel.count_from(state.tally);
+        objective
     }
 
     /// The marginal error that a finished plan must have.
@@ -273,14 +406,18 @@ impl<'a> Run<'a> {
 
     /// The relative gradient that is good enough inside these axes.
     fn tolerance(&self) -> f64 {
-        if self.span.is_partial() { EACH * self.params.tolerance } else { self.params.tolerance }
+        self.params.tolerance * if self.span.is_partial() { EACH } else { NEARLY }
     }
 
     /// A saved state that belongs to these data and parameters, in these axes.
     fn belonging(&mut self, state: FitState) -> Result<FitState> {
         let (n, k) = (self.span.weights.len(), self.params.components);
+        if !state.is_sane() {
+            return Err(Error::State { what: "its numbers" });
+        }
         if state.fingerprint == self.fingerprint {
-            let fits = state.solver.belongs_to(&self.span, k);
+            let best = state.best.as_ref().is_none_or(|best| best.point.belongs_to(&self.span, k));
+            let fits = state.solver.belongs_to(&self.span, k) && best && state.starts == self.starts(false);
             return if fits { Ok(state) } else { Err(Error::State { what: "its shapes" }) };
         }
         let total = |variance: f64, unit: f64| variance * unit * unit;
@@ -292,6 +429,7 @@ impl<'a> Run<'a> {
         let scale = state.unit / self.span.unit;
         let epsilon = state.epsilon * scale * scale;
         let mut objective = self.objective(epsilon);
+        objective.kernel.count_from(state.tally);
         let mut moved = |point: &Point, goal: f64| {
             let shapes = (point.scores.rows(), point.scores.columns(), point.potential.len());
             if shapes != (n, k, n) || !point.scores.is_finite() {
@@ -312,7 +450,7 @@ impl<'a> Run<'a> {
             total_variance: self.span.total_variance(),
             epsilon,
             solver: State { point, balancer: Balancer::default(), curvature: lbfgs::Curvature::default() },
-            passes: state.passes + objective.kernel.passes(),
+            tally: objective.kernel.tally(),
             best,
             ..state
         })
@@ -326,13 +464,13 @@ impl<'a> Run<'a> {
     ) -> Result<((Matrix, Vec<f64>), Model)> {
         let mut extensions = 0;
         loop {
-            let mut objective = self.objective(state.epsilon);
-            let passes_before = state.passes;
-            self.attempts(&mut objective, &mut state, passes_before)?;
+            let mut objective = self.objective_of(&state);
+            self.observer.phase(Phase::Iterations);
+            self.attempts(&mut objective, &mut state)?;
             let iterations = self.begun.elapsed();
+            self.observer.phase(Phase::Finish);
             let (mut model, outside) = self.model(samples, &mut objective, &state)?;
-            let work = objective.kernel.work();
-            state.passes = passes_before + work.passes;
+            state.tally = objective.kernel.tally();
             let Some(best) = state.best.take() else {
                 return Err(Error::State { what: "no attempt has begun, and they" });
             };
@@ -346,7 +484,12 @@ impl<'a> Run<'a> {
                 }
                 model.termination = Termination::MaxIterations;
             }
-            model.kernel_passes = state.passes;
+            let told = largest(&model.certificate.residuals).max(largest(&model.certificate.rounding));
+            if model.converged() && !(told <= self.params.tolerance) {
+                model.termination = Termination::Stalled;
+            }
+            let work = objective.kernel.work();
+            model.kernel_passes = work.passes;
             model.kernel_share = work.computed;
             model.certificate.skipped_mass = work.left_out;
             let finish = self.begun.elapsed() - iterations;
@@ -367,29 +510,32 @@ impl<'a> Run<'a> {
         let (span, frame) = self.span.extended(samples, outside, &best.point.frame)?;
         self.fingerprint = fingerprint(&span, self.params);
         self.span = Arc::new(span);
-        let mut objective = self.objective(state.epsilon);
+        let mut objective = self.objective_of(&state);
         let mut balancer = Balancer::default();
         let point = objective.evaluate(frame, best.point.potential, &mut balancer, self.plan_goal());
         let mut search = state.search;
         search.iter_mut().for_each(Search::again);
+        // In these axes the starts were made: what is left is a matter of the last digits.
         Ok(FitState {
             fingerprint: self.fingerprint,
-            attempt: self.params.restarts,
+            starts: Starts { random: 0, continuation: false },
+            start: 0,
             iteration: best.iterations + 1,
             search,
             stage: Stage::Final,
             solver: State { point, balancer, curvature: lbfgs::Curvature::default() },
-            passes: state.passes + objective.kernel.passes(),
+            tally: objective.kernel.tally(),
             best: None,
             ..state
         })
     }
 
-    fn attempts(&mut self, objective: &mut Objective, state: &mut FitState, passes_before: usize) -> Result<()> {
+    /// Makes all starts; where a perplexity is wanted, at the epsilon that gives it.
+    fn attempts(&mut self, objective: &mut Objective, state: &mut FitState) -> Result<()> {
         loop {
             let mut leading = None;
             let termination = loop {
-                state.passes = passes_before + objective.kernel.passes();
+                state.tally = objective.kernel.tally();
                 if self.watched(state)? == Control::Stop {
                     break Termination::Interrupted;
                 }
@@ -398,34 +544,124 @@ impl<'a> Run<'a> {
                 }
                 state.iteration += 1;
             };
-            state.passes = passes_before + objective.kernel.passes();
+            state.tally = objective.kernel.tally();
             let interrupted = termination == Termination::Interrupted;
-            let better = state.best.as_ref().is_none_or(|best| state.solver.point.loss < best.point.loss);
-            if better && !(interrupted && state.best.is_some() && state.stage != Stage::Final) {
+            if state.searching && !interrupted {
+                // Epsilon is found: what it gives must not depend on the way there.
+                state.searching = false;
+                self.begin_start(objective, state, 0)?;
+                continue;
+            }
+            self.keep(objective, state, termination, leading)?;
+            if interrupted {
+                return Ok(());
+            }
+            if state.start + 1 < state.starts.count() {
+                self.begin_start(objective, state, state.start + 1)?;
+            } else if !self.epsilon_moved_after_all_starts(objective, state)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Keeps the end of an attempt where it is the lowest.
+    fn keep(
+        &self,
+        objective: &mut Objective,
+        state: &mut FitState,
+        termination: Termination,
+        leading: Option<(Vec<f64>, f64)>,
+    ) -> Result<()> {
+        let interrupted = termination == Termination::Interrupted;
+        if let Stage::Ladder { epsilon, .. } = state.stage {
+            // It ended on the way, at another epsilon.
+            (state.epsilon, objective.epsilon) = (epsilon, epsilon);
+        } else if !interrupted || state.best.is_none() {
+            if !interrupted && state.solver.point.marginal_error > self.plan_goal() {
+                // A rough plan's dual value is too low to be compared.
+                state.solver.tighten(objective, self.plan_goal());
+            }
+            let point = &state.solver.point;
+            if !point.loss.is_finite() {
+                return Err(Error::NotANumber { what: "the loss" });
+            }
+            state.ends.push(point.loss);
+            let least = LOWER * self.span.total_variance();
+            if state.best.as_ref().is_none_or(|best| point.loss < best.point.loss - least) {
                 state.best = Some(Candidate {
-                    point: state.solver.point.clone(),
+                    point: point.clone(),
                     termination,
                     attempt: state.attempt,
                     iterations: state.iteration,
                     leading,
                 });
-            } else if let (true, Some(best)) = (interrupted, &mut state.best) {
-                best.termination = Termination::Interrupted;
             }
-            if interrupted || state.attempt == self.params.restarts {
-                return Ok(());
-            }
-            // The next attempt: a random subspace, at the epsilon that the first one found.
-            state.attempt += 1;
-            state.iteration = 0;
-            (state.search, state.stage) = (None, Stage::Final);
-            let frame =
-                random_frame(objective.span.rank(), self.params.components, self.params.seed, state.attempt as u64);
-            let potential = vec![0.0; objective.span.weights.len()];
-            let mut balancer = Balancer::default();
-            let point = objective.evaluate(frame, potential, &mut balancer, self.first_plan_goal());
-            state.solver = State { point, balancer, curvature: lbfgs::Curvature::default() };
+        } else if let Some(best) = &mut state.best
+            && state.stage == Stage::Final
+            && state.solver.point.loss < best.point.loss
+        {
+            // Stopped on the way, and already lower.
+            *best = Candidate {
+                point: state.solver.point.clone(),
+                termination,
+                attempt: state.attempt,
+                iterations: state.iteration,
+                leading: None,
+            };
         }
+        if let (true, Some(best)) = (interrupted, &mut state.best) {
+            best.termination = Termination::Interrupted;
+        }
+        Ok(())
+    }
+
+    /// Begins one of the starts at the epsilon of the state.
+    fn begin_start(&self, objective: &mut Objective, state: &mut FitState, start: usize) -> Result<()> {
+        let (rank, k) = (self.span.rank(), self.params.components);
+        (state.start, state.attempt, state.iteration) = (start, state.attempt + 1, 0);
+        state.stage = Stage::Final;
+        let frame = if start == 0 {
+            self.first.clone()
+        } else if start <= state.starts.random {
+            self.random_start(start as u64)?
+        } else {
+            state.stage = Stage::Ladder { rung: RUNGS, epsilon: state.epsilon };
+            state.epsilon /= RUNG.powi(RUNGS);
+            pca_frame(rank, k)
+        };
+        objective.epsilon = state.epsilon;
+        let mut balancer = Balancer::default();
+        let point = objective.evaluate(frame, self.flat_potential(), &mut balancer, self.first_plan_goal());
+        state.solver = State { point, balancer, curvature: lbfgs::Curvature::default() };
+        Ok(())
+    }
+
+    /// A random subspace that leans towards the directions in which the data vary: uniformly random ones are far from every optimum.
+    fn random_start(&self, stream: u64) -> Result<Matrix> {
+        let mut frame = random_frame(self.span.rank(), self.params.components, self.params.seed, stream);
+        frame.scale_rows(&self.span.variances.iter().map(|v| v.sqrt()).collect::<Vec<_>>());
+        Orthonormalisation::Qr.of(&frame)
+    }
+
+    /// Where several starts were made at an epsilon that was searched for, and the best end has another perplexity than the search saw: all
+    /// starts again at a better epsilon.
+    fn epsilon_moved_after_all_starts(&self, objective: &mut Objective, state: &mut FitState) -> Result<bool> {
+        let (Some(search), Some(best)) = (&mut state.search, &state.best) else { return Ok(false) };
+        if state.starts.count() == 1 || state.rounds >= MAX_ROUNDS {
+            return Ok(false);
+        }
+        objective.epsilon = state.epsilon;
+        let perplexity = perplexity(objective, &best.point)?.overall;
+        let lowest = smallest_epsilon(&best.point);
+        let Some(epsilon) = search.next(state.epsilon, perplexity, CLOSE, lowest) else {
+            return Ok(false);
+        };
+        state.rounds += 1;
+        state.epsilon = epsilon;
+        state.best = None;
+        state.ends.clear();
+        self.begin_start(objective, state, 0)?;
+        Ok(true)
     }
 
     fn watched(&mut self, state: &mut FitState) -> Result<Control> {
@@ -437,7 +673,7 @@ impl<'a> Run<'a> {
             loss: point.loss * self.square(),
             relative_gradient: point.relative_gradient,
             marginal_error: point.marginal_error,
-            kernel_passes: state.passes,
+            kernel_passes: state.tally.passes,
         };
         // A resumed fit has its last iteration in the history already.
         if state.history.last().is_none_or(|last| (last.attempt, last.iteration) != (state.attempt, state.iteration)) {
@@ -449,6 +685,7 @@ impl<'a> Run<'a> {
             tolerance: self.params.tolerance,
             state,
         });
+        let control = if self.stop.is_raised() { Control::Stop } else { control };
         if self.member.is_alone() {
             return Ok(control);
         }
@@ -472,12 +709,15 @@ impl<'a> Run<'a> {
         let goal = match state.stage {
             Stage::Calibration => f64::INFINITY,
             Stage::Approach => LOOSE.max(self.tolerance()),
+            Stage::Ladder { .. } => RUNG_GRADIENT.max(self.tolerance()),
+            Stage::Final if state.searching => LOOSE.max(self.tolerance()),
             Stage::Final => self.tolerance(),
         };
         if state.solver.point.relative_gradient <= goal {
             let plan_goal = match state.stage {
                 Stage::Calibration => FIRST_LOOK,
-                Stage::Approach => 0.1 * goal,
+                Stage::Approach | Stage::Ladder { .. } => 0.1 * goal,
+                Stage::Final if state.searching => 0.1 * goal,
                 Stage::Final => self.plan_goal(),
             };
             if state.solver.point.marginal_error > plan_goal {
@@ -485,10 +725,14 @@ impl<'a> Run<'a> {
             }
         }
         if state.solver.point.relative_gradient <= goal {
-            if state.stage == Stage::Final {
+            if let Stage::Ladder { rung, epsilon } = state.stage {
+                self.climb(objective, state, rung, epsilon);
+                return Ok(None);
+            }
+            if state.stage == Stage::Final && !state.searching {
                 let found = objective.leading(&state.solver.point)?;
                 let known = (found.values.clone(), found.shortfall);
-                if found.shortfall > SADDLE * objective.span.variances[0] {
+                if found.is_saddle {
                     if state.iteration >= self.params.max_iterations {
                         return Ok(Some(Termination::MaxIterations));
                     }
@@ -498,7 +742,8 @@ impl<'a> Run<'a> {
                 }
                 *leading = Some(known);
             }
-            if self.epsilon_moved(objective, state) {
+            let settled = state.starts.count() > 1 && !state.searching;
+            if !settled && self.epsilon_moved(objective, state)? {
                 return Ok(None);
             }
             return Ok(Some(Termination::Converged));
@@ -507,7 +752,12 @@ impl<'a> Run<'a> {
             return Ok(Some(Termination::MaxIterations));
         }
         let outcome = match self.solver {
-            Solver::Auto | Solver::Lbfgs => lbfgs::step(objective, &mut state.solver, 0.1 * goal)?,
+            Solver::Auto | Solver::Lbfgs => {
+                // The smallest component asks for the most accurate plan.
+                let smallest = state.solver.point.variances.last().map_or(1.0, |v| v / self.span.variances[0]);
+                let plan_floor = (0.1 * goal * smallest.clamp(0.0, 1.0)).max(self.plan_goal());
+                lbfgs::step(objective, &mut state.solver, plan_floor)?
+            }
             Solver::Bcd => bcd::step(objective, &mut state.solver, self.plan_goal())?,
             Solver::Mm(params) => mm::step(objective, &mut state.solver, params, self.plan_goal())?,
         };
@@ -516,37 +766,53 @@ impl<'a> Run<'a> {
             state.solver.tighten(objective, self.plan_goal());
             state.solver.curvature = lbfgs::Curvature::default();
         } else if outcome == Outcome::Stuck {
-            let before = state.solver.point.loss;
+            let (before, gradient) = (state.solver.point.loss, state.solver.point.relative_gradient);
             let found = objective.leading(&state.solver.point)?;
             self.left(objective, state, found);
             let won = before - state.solver.point.loss;
-            if won.is_nan() || won <= 1e-13 * before.abs() {
+            // Where one component dominates, the others may improve by less than the loss can tell.
+            let better = state.solver.point.relative_gradient < 0.9 * gradient;
+            if won.is_nan() || (won <= 1e-13 * before.abs() && !better) {
                 return Ok(Some(Termination::Stalled));
             }
         }
         Ok(None)
     }
 
+    /// The next step of a start by continuation: a larger epsilon, from here.
+    fn climb(&self, objective: &mut Objective, state: &mut FitState, rung: i32, epsilon: f64) {
+        let rung = rung - 1;
+        state.stage = if rung == 0 { Stage::Final } else { Stage::Ladder { rung, epsilon } };
+        self.move_epsilon(objective, state, epsilon / RUNG.powi(rung));
+    }
+
+    /// Goes on from here at another epsilon.
+    fn move_epsilon(&self, objective: &mut Objective, state: &mut FitState, epsilon: f64) {
+        (state.epsilon, objective.epsilon) = (epsilon, epsilon);
+        let Point { frame, scores, potential, .. } = state.solver.point.clone();
+        let goal = self.first_plan_goal();
+        state.solver.point = objective.evaluate_scores(frame, scores, potential, &mut state.solver.balancer, goal);
+    }
+
     /// One step of the search for a perplexity, where there is one: whether anything is left to do.
-    fn epsilon_moved(&self, objective: &mut Objective, state: &mut FitState) -> bool {
-        let Some(search) = &mut state.search else { return false };
-        let perplexity = perplexity(objective, &state.solver.point).mean;
-        match (search.next(state.epsilon, perplexity, state.stage.close()), state.stage) {
+    fn epsilon_moved(&self, objective: &mut Objective, state: &mut FitState) -> Result<bool> {
+        let Some(search) = &mut state.search else { return Ok(false) };
+        let perplexity = perplexity(objective, &state.solver.point)?.overall;
+        let lowest = smallest_epsilon(&state.solver.point);
+        match (search.next(state.epsilon, perplexity, state.stage.close(), lowest), state.stage) {
             (Some(epsilon), _) => {
-                state.epsilon = epsilon;
-                objective.epsilon = epsilon;
-                let Point { frame, scores, potential, .. } = state.solver.point.clone();
-                let goal = self.first_plan_goal();
-                state.solver.point =
-                    objective.evaluate_scores(frame, scores, potential, &mut state.solver.balancer, goal);
-                true
+                self.move_epsilon(objective, state, epsilon);
+                Ok(true)
             }
             (None, Stage::Calibration | Stage::Approach) => {
                 state.stage = if state.stage == Stage::Calibration { Stage::Approach } else { Stage::Final };
                 search.again();
-                true
+                Ok(true)
             }
-            (None, Stage::Final) => false,
+            (None, Stage::Final | Stage::Ladder { .. }) => {
+                search.again();
+                Ok(false)
+            }
         }
     }
 
@@ -558,7 +824,7 @@ impl<'a> Run<'a> {
         let potential = state.solver.point.potential.clone();
         let point = objective.evaluate(leading.frame, potential, &mut state.solver.balancer, self.plan_goal());
         let won = state.solver.point.loss - point.loss;
-        let lower = won > SADDLE * objective.span.variances[0];
+        let lower = won > LOWER * objective.span.variances[0];
         if objective.kernel.landmarks().is_some() && !lower {
             state.solver.balancer = Balancer::default();
             return false;
@@ -601,8 +867,9 @@ impl<'a> Run<'a> {
         let active =
             Matrix::from_fn(span.active.len(), scores.columns(), |i, j| scores.get(span.active[i], j) / span.unit);
         let mut balancer = Balancer::default();
-        let point =
-            objective.evaluate_scores(frame, active, best.point.potential.clone(), &mut balancer, self.plan_goal());
+        let potential = best.point.potential.clone();
+        let (point, columns) =
+            objective.evaluate_with_columns(frame, active, potential, &mut balancer, self.plan_goal());
         let (mut eigenvalues, shortfall) = match best.leading.clone() {
             Some(known) => known,
             None => {
@@ -610,17 +877,30 @@ impl<'a> Run<'a> {
                 (found.values, found.shortfall)
             }
         };
-        let outside = if span.is_partial() { span.outside(samples, &objective.columns(&point))? } else { None };
-        let relative_outside = outside.as_ref().map_or(0.0, |outside| outside.norm() / span.variances[0]);
+        let outside = if span.is_partial() { span.outside(samples, &columns)? } else { None };
+        let residuals_outside = outside
+            .as_ref()
+            .map(|outside| component_residuals(outside, &point.compression, &point.variances))
+            .unwrap_or_default();
+        let relative_outside = largest(&residuals_outside);
+        let residuals = match residuals_in_features(samples, &components, &columns, &point.variances, span.unit)? {
+            Some(residuals) => residuals,
+            None if outside.is_none() => point.residuals.clone(),
+            None => point.residuals.iter().zip(residuals_outside).map(|(x, y)| x.hypot(y)).collect(),
+        };
         let k = components.columns();
         let next_eigenvalue = (eigenvalues.len() > k).then(|| eigenvalues[k]);
         eigenvalues.truncate(k);
         let sum = eigenvalues.iter().sum::<f64>().abs();
         let square = self.square();
+        let mean_size = dot(samples.mean(), samples.mean()).sqrt() / span.unit;
         let certificate = Certificate {
             marginal_error: point.marginal_error,
             duality_gap: duality_gap(objective, &point) * square,
-            relative_gradient: point.relative_gradient.hypot(relative_outside),
+            relative_gradient: largest(&residuals),
+            angles: angles(&residuals, &eigenvalues, &point.variances, next_eigenvalue),
+            rounding: rounding(&point.variances, span.variances[0], mean_size),
+            residuals,
             omitted_variance: span.omitted_variance(),
             eigen_deficit: shortfall / if sum > 0.0 { sum } else { span.variances[0] },
             skipped_mass: 0.0,
@@ -629,7 +909,10 @@ impl<'a> Run<'a> {
             next_eigenvalue: next_eigenvalue.map(|x| x * square),
             approximation: approximation(objective, &point),
         };
-        let perplexity = perplexity(objective, &point);
+        let floor = state.search.as_ref().and_then(Search::floor);
+        let wanted = state.search.as_ref().and_then(|_| target(span, self.params));
+        let perplexity = Perplexity { floor, wanted, ..perplexity(objective, &point)? };
+        let agrees = |end: &&f64| (**end - best.point.loss).abs() <= SAME * best.point.loss.abs();
         let distance_to_pca = grassmann_distance(&point.frame, &pca_frame(span.rank(), k))?;
         let total = span.total_variance() * square;
         // The epsilon that was asked for, to the last bit.
@@ -643,7 +926,7 @@ impl<'a> Run<'a> {
             mean: samples.mean().to_vec(),
             scores,
             weights: samples.weights().to_vec(),
-            repeated: span.repeated,
+            total_count: span.total_count,
             explained_variance_ratio: explained_variance.iter().map(|v| v / total).collect(),
             explained_variance,
             epsilon,
@@ -656,6 +939,8 @@ impl<'a> Run<'a> {
             distance_to_pca,
             iterations: best.iterations,
             attempt: best.attempt,
+            starts: state.ends.len().max(1),
+            agreeing_starts: state.ends.iter().filter(agrees).count().max(1),
             kernel_passes: 0,
             kernel_share: 1.0,
             history: Vec::new(),
@@ -670,20 +955,21 @@ pub(crate) fn pca_frame(rank: usize, k: usize) -> Matrix {
     Matrix::from_fn(rank, k, |i, j| if i == j { 1.0 } else { 0.0 })
 }
 
-fn perplexity(objective: &mut Objective, point: &Point) -> Perplexity {
+fn perplexity(objective: &mut Objective, point: &Point) -> Result<Perplexity> {
     objective.kernel.set_points(&point.scores, objective.epsilon);
     let u: Vec<f64> = objective.span.weights.iter().zip(&point.potential).map(|(a, f)| a * f.exp()).collect();
-    let Span { weights, repeated, .. } = &*objective.span;
-    let rows = row_perplexities(&objective.kernel, &u, weights, *repeated);
-    if let Some(witnesses) = objective.kernel.witnesses() {
-        let part = |w: usize| repeated.map_or(1.0, |_| weights[witnesses[w]]);
-        let total: f64 = (0..rows.len()).map(part).sum();
-        return Perplexity::of(&rows, |w| part(w) / total);
+    let Span { weights, total_count, .. } = &*objective.span;
+    let entropies = row_entropies(&objective.kernel, &u, weights, *total_count);
+    match objective.kernel.witnesses() {
+        Some(witnesses) => Perplexity::of(&entropies, &witnesses.iter().map(|&i| weights[i]).collect::<Vec<_>>()),
+        None => Perplexity::of(&entropies, weights),
     }
-    match repeated {
-        Some(_) => Perplexity::of(&rows, |i| weights[i]),
-        None => Perplexity::of(&rows, |_| 1.0 / weights.len() as f64),
-    }
+}
+
+/// The smallest epsilon that a search may try at these scores.
+fn smallest_epsilon(point: &Point) -> f64 {
+    let smallest = point.variances.iter().rev().copied().find(|v| *v > 0.0).unwrap_or(1.0);
+    (SMALLEST_EPSILON * smallest).max(f64::MIN_POSITIVE)
 }
 
 /// The perplexity that is wanted, where one is.
@@ -710,7 +996,7 @@ fn first_guess(scores: &Matrix, span: &Span, potential: Option<&[f64]>, target: 
     let weights = &span.weights;
     let f = |i: usize| potential.map_or(0.0, |f| f[i]);
     // The logarithm of a sample's share of the weight, for each of the samples that it stands for.
-    let log = |a: f64| span.repeated.map_or(a.ln(), |count| -count.ln());
+    let log = |a: f64| span.total_count.map_or(a.ln(), |count| -count.ln());
     let logs: Vec<f64> = weights.iter().enumerate().map(|(i, &a)| log(a) + f(i)).collect();
     let scaled: Vec<f64> = weights.iter().enumerate().map(|(i, a)| a * f(i).exp()).collect();
     let distances: Vec<Vec<f64>> = spread_rows(scores, weights)
@@ -722,17 +1008,20 @@ fn first_guess(scores: &Matrix, span: &Span, potential: Option<&[f64]>, target: 
             row
         })
         .collect();
-    let mean_perplexity = |epsilon: f64| {
+    let log_perplexity = |epsilon: f64| {
         let of_row = |row: &Vec<f64>| {
             let mut kernel: Vec<f64> = row.iter().map(|d| d / epsilon).collect();
             exp_of_minus_all(&mut kernel);
             let (mut total, mut sum) = (0.0, 0.0);
             for (((k, d), u), log) in kernel.iter().zip(row).zip(&scaled).zip(&logs) {
                 let mass = u * k;
-                total += mass;
-                sum += mass * (log - d / epsilon);
+                // What is nothing has nothing to say, also where d / epsilon is infinite.
+                if mass > 0.0 {
+                    total += mass;
+                    sum += mass * (log - d / epsilon);
+                }
             }
-            (total.ln() - sum / total).exp()
+            total.ln() - sum / total
         };
         let rows = parallel::blocks(distances.len(), 8);
         let parts = parallel::map(&rows, distances.len() * scores.rows() * 20, |part| {
@@ -746,14 +1035,14 @@ fn first_guess(scores: &Matrix, span: &Span, potential: Option<&[f64]>, target: 
     let near = if scores.rows() < MANY { 0.1 } else { 0.003 };
     while high - low > near {
         let middle = 0.5 * (low + high);
-        if mean_perplexity(middle.exp()) < target { low = middle } else { high = middle }
+        if log_perplexity(middle.exp()) < target.ln() { low = middle } else { high = middle }
     }
     let guess = 0.5 * (low + high);
     let slope = if scores.rows() < MANY {
         1.0
     } else {
         const STEP: f64 = 0.05;
-        (mean_perplexity((guess + STEP).exp()) / mean_perplexity((guess - STEP).exp())).ln() / (2.0 * STEP)
+        (log_perplexity((guess + STEP).exp()) - log_perplexity((guess - STEP).exp())) / (2.0 * STEP)
     };
     (guess.exp(), slope)
 }

@@ -12,5 +12,5 @@ mod search;
 pub use certificate::{Approximation, Certificate, Termination};
 pub use driver::FitState;
 pub use model::{Model, Perplexity, Timings};
-pub use observer::{Control, Iteration, Observer, Progress};
+pub use observer::{Control, Iteration, Observer, Phase, Progress};
 pub use params::{CheckedParams, DEFAULT_PERPLEXITY, Ewca, Params, Start};

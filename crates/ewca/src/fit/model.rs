@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Certificate, Iteration, Termination};
 use crate::error::{Error, Result};
-use crate::matrix::Matrix;
+use crate::matrix::{Matrix, dot};
 use crate::samples::{Samples, Scalar};
 use crate::solvers::Solver;
 use crate::transport::Plan;
@@ -26,9 +26,9 @@ pub struct Model {
     pub scores: Matrix,
     /// The weights of the samples, which sum to 1.
     pub weights: Vec<f64>,
-    /// The sum of the weights before they were divided by it, where all were whole numbers: see [`Samples::count`].
-    #[serde(default)]
-    pub repeated: Option<f64>,
+    /// The sum of the counts, where samples have counts: see [`Samples::with_counts`].
+    #[serde(default, alias = "repeated")]
+    pub total_count: Option<f64>,
     /// The potential g of the plan, in units of the cost.
     pub potential: Vec<f64>,
     /// The variance of each component (weighted, divided by the total weight).
@@ -53,8 +53,14 @@ pub struct Model {
     pub distance_to_pca: f64,
     /// Iterations of the attempt that was kept.
     pub iterations: usize,
-    /// The attempt that was kept: 0 is the first, others are restarts.
+    /// The attempt that was kept, by its number in the history.
     pub attempt: usize,
+    /// How many starts were made at this epsilon; the model is the lowest of their ends. 1: a local optimum, with nothing to compare.
+    #[serde(default = "one")]
+    pub starts: usize,
+    /// How many of them ended at this loss, to a part in a million.
+    #[serde(default = "one")]
+    pub agreeing_starts: usize,
     /// Passes over the kernel, over all attempts.
     pub kernel_passes: usize,
     /// The part of all pairs of blocks of samples that the passes computed: the others cannot matter.
@@ -67,28 +73,71 @@ pub struct Model {
     pub timings: Timings,
 }
 
+fn one() -> usize {
+    1
+}
+
 fn all_of_it() -> f64 {
     1.0
 }
 
-/// The perplexity of the plan's rows; for a fit with landmarks, of the exact rows of a sample of about a thousand.
+/// Over how many samples the plan's rows spread; for a fit with landmarks, by the exact rows of a sample of about a thousand.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Perplexity {
-    /// Mean over the samples that carry weight; a whole-number weight counts as so many samples.
-    pub mean: f64,
-    /// The smallest.
+    /// That of the plan: exp of the mean entropy of its rows, by weight. This is what a wanted perplexity means.
+    #[serde(alias = "mean")]
+    pub overall: f64,
+    /// Half of the samples, by weight, spread over no more than this.
+    #[serde(default = "unknown")]
+    pub median: f64,
+    /// The smallest of a row.
     pub min: f64,
-    /// The largest.
+    /// The largest of a row.
     pub max: f64,
+    /// The overall perplexity that was wanted, where one was. The optimum may jump as epsilon grows, and then no epsilon gives what lies
+    /// between.
+    #[serde(default)]
+    pub wanted: Option<f64>,
+    /// The smallest overall perplexity that any epsilon gives, where that is more than what was wanted: samples that repeat spread over
+    /// one another. The fit is at just above it then.
+    #[serde(default)]
+    pub floor: Option<f64>,
+}
+
+/// Models of earlier versions do not tell.
+fn unknown() -> f64 {
+    f64::NAN
 }
 
 impl Perplexity {
-    pub(crate) fn of(rows: &[f64], part: impl Fn(usize) -> f64) -> Self {
-        Self {
-            mean: rows.iter().enumerate().map(|(i, x)| part(i) * x).sum(),
-            min: rows.iter().fold(f64::INFINITY, |m, &x| m.min(x)),
-            max: rows.iter().fold(0.0, |m, &x| m.max(x)),
+    /// Whether it is more than 1 % away from what was wanted.
+    pub fn is_missed(&self) -> bool {
+        self.wanted.is_some_and(|wanted| (self.overall / wanted - 1.0).abs() > 0.01)
+    }
+
+    /// Of rows with these entropies and weights.
+    pub(crate) fn of(entropies: &[f64], weights: &[f64]) -> Result<Self> {
+        if entropies.iter().any(|h| h.is_nan()) {
+            return Err(Error::NotANumber { what: "the perplexity" });
         }
+        let total: f64 = weights.iter().sum();
+        let mut order: Vec<usize> = (0..entropies.len()).collect();
+        order.sort_by(|&i, &j| entropies[i].total_cmp(&entropies[j]));
+        let mut reached = 0.0;
+        let middle = order.iter().copied().find(|&i| {
+            reached += weights[i];
+            reached >= 0.5 * total
+        });
+        let at = |i: Option<&usize>| i.map_or(f64::NAN, |&i| entropies[i].exp());
+        Ok(Self {
+            overall: (dot(entropies, weights) / total).exp(),
+            median: at(middle.as_ref()),
+            min: at(order.first()),
+            max: at(order.last()),
+            wanted: None,
+            floor: None,
+        })
     }
 }
 
@@ -122,7 +171,7 @@ impl Model {
 
     /// How many samples the weights stand for: see [`Samples::count`].
     pub fn sample_count(&self) -> f64 {
-        self.repeated.unwrap_or_else(|| self.weights.iter().filter(|a| **a > 0.0).count() as f64)
+        self.total_count.unwrap_or_else(|| self.weights.iter().filter(|a| **a > 0.0).count() as f64)
     }
 
     /// Number of samples n.
@@ -170,7 +219,7 @@ impl Model {
     /// off by what [`Certificate::approximation`] says.
     pub fn plan(&self) -> Plan {
         let scaled = self.potential.iter().map(|g| g / self.epsilon).collect();
-        Plan::new(self.scores.clone(), self.weights.clone(), scaled, self.epsilon, self.repeated)
+        Plan::new(self.scores.clone(), self.weights.clone(), scaled, self.epsilon, self.total_count)
     }
 
     /// The scores of each sample averaged over its partners: n pi Z for uniform weights.

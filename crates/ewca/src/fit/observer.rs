@@ -1,5 +1,7 @@
 //! What the outside sees of a running fit.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -17,7 +19,7 @@ pub struct Iteration {
     pub epsilon: f64,
     /// F, by its dual value.
     pub loss: f64,
-    /// |G| / (2 lambda_max(Sigma)).
+    /// The largest residual of a component: see [`Certificate::residuals`](crate::Certificate::residuals).
     pub relative_gradient: f64,
     /// sum_i |(pi 1)_i - a_i|.
     pub marginal_error: f64,
@@ -47,15 +49,47 @@ pub enum Control {
     Stop,
 }
 
+/// What a fit is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Phase {
+    /// The data are reduced to their principal axes.
+    Reduction,
+    /// A fit of some of the samples, whose result the fit of all begins with.
+    Coarse {
+        /// How many.
+        samples: usize,
+    },
+    /// Iterations, each of which the observer sees.
+    Iterations,
+    /// Loadings, scores and certificate.
+    Finish,
+}
+
+impl std::fmt::Display for Phase {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Reduction => out.write_str("finding the principal axes"),
+            Self::Coarse { samples } => write!(out, "a first fit of {samples} samples"),
+            Self::Iterations => out.write_str("fitting"),
+            Self::Finish => out.write_str("checking the result"),
+        }
+    }
+}
+
 /// Sees every iteration of a fit: progress bars, logs, checkpoints and Ctrl-C hang here. Closures are observers.
 pub trait Observer: Send {
     /// Called after every iteration.
     fn observe(&mut self, progress: &Progress<'_>) -> Control;
 
-    /// Whether the fit should stop. Asked where there is no iteration to show: during the fits of fewer samples that come first
-    /// where there are many.
-    fn stopped(&mut self) -> bool {
-        false
+    /// Called when a phase begins.
+    fn phase(&mut self, _: Phase) {}
+
+    /// A flag that somebody raises when the fit should stop. It is looked at where there is no iteration to show: during the reduction, the
+    /// fits of fewer samples that come first where there are many, and between the passes of a plan. Before the first iteration the
+    /// fit ends with [`Error::Stopped`](crate::Error::Stopped).
+    fn stop_flag(&self) -> Option<Arc<AtomicBool>> {
+        None
     }
 }
 

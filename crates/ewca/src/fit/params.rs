@@ -2,15 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
+#[cfg(doc)]
+use super::Perplexity;
 use super::memory::{self, Shape};
 use super::{Control, FitState, Model, Observer, Progress, driver};
 use crate::error::{Error, Result};
+use crate::kernel::Simd;
 use crate::matrix::Matrix;
 use crate::path;
 use crate::samples::{Samples, Scalar};
 use crate::solvers::Solver;
 
-/// The mean perplexity that is aimed at when neither epsilon nor a perplexity is given (1 + 0.3 (n - 1) below 15 samples).
+/// The perplexity that is aimed at when neither epsilon nor a perplexity is given (1 + 0.3 (n - 1) below 15 samples).
 ///
 /// Of those tried on five labelled data sets it is the largest at which nearest neighbours in the scores are of the same class as
 /// often as in PCA's, within 0.2 points; from 10 on, classes of 10 samples dissolve (`python3 bench/perplexity.py`).
@@ -31,6 +34,7 @@ impl Ewca {
             max_iterations: 1000,
             start: Start::Pca,
             restarts: 0,
+            single_start: false,
             seed: 0,
             threads: None,
             memory_budget: None,
@@ -41,6 +45,9 @@ impl Ewca {
         }
     }
 }
+
+/// The most threads that can be asked for.
+const MAX_THREADS: usize = 1024;
 
 fn yes() -> bool {
     true
@@ -88,6 +95,8 @@ pub struct Params {
     pub(crate) coarse_to_fine: bool,
     #[serde(default)]
     pub(crate) landmarks: Option<usize>,
+    #[serde(default)]
+    pub(crate) single_start: bool,
 }
 
 impl Params {
@@ -97,8 +106,8 @@ impl Params {
         self
     }
 
-    /// The wanted mean perplexity of the plan's rows, between 1 and n: over how many samples each one spreads. Epsilon is then
-    /// found by continuation. Overrides an epsilon. When neither is given: [`DEFAULT_PERPLEXITY`].
+    /// The wanted perplexity of the plan, between 1 and n: over how many samples each one spreads ([`Perplexity::overall`]). Epsilon is then
+    /// found by a search, and the fit is that of this epsilon. Overrides an epsilon. When neither is given: [`DEFAULT_PERPLEXITY`].
     pub fn perplexity(mut self, perplexity: f64) -> Self {
         self.smoothing = Smoothing::Perplexity(perplexity);
         self
@@ -110,7 +119,8 @@ impl Params {
         self
     }
 
-    /// The relative gradient |G| / (2 lambda_max(Sigma)) at which a fit has converged; 1e-6 by default.
+    /// A fit has converged when the residual of every component, relative to itself, is at most this; 1e-6 by default. See
+    /// [`Certificate::residuals`](crate::Certificate::residuals).
     pub fn tolerance(mut self, tolerance: f64) -> Self {
         self.tolerance = tolerance;
         self
@@ -128,9 +138,20 @@ impl Params {
         self
     }
 
-    /// Further attempts from random subspaces; the lowest loss is kept. 0 by default.
+    /// Further starts from random subspaces; the lowest loss is kept. 0 by default (bench/STARTS.md).
+    ///
+    /// F is not convex, and one start may end above the best optimum. Without restarts a fit of L-BFGS that starts at PCA makes two
+    /// starts up to 1000 samples, the other by continuation from smaller epsilons, and one beyond. [`Model::starts`] and
+    /// [`Model::agreeing_starts`] tell what came of them.
     pub fn restarts(mut self, restarts: usize) -> Self {
         self.restarts = restarts;
+        self
+    }
+
+    /// Makes the first start alone: no restarts, no continuation. For experiments with the method as published, and where many fits
+    /// are made one after the other.
+    pub fn single_start(mut self) -> Self {
+        self.single_start = true;
         self
     }
 
@@ -210,8 +231,10 @@ impl Params {
         if self.max_iterations == 0 {
             return wrong("max_iterations", "0".into(), "at least one iteration is needed");
         }
-        if self.threads == Some(0) {
-            return wrong("threads", "0".into(), "at least one thread is needed");
+        if let Some(threads) = self.threads
+            && !(1..=MAX_THREADS).contains(&threads)
+        {
+            return wrong("threads", threads.to_string(), "from 1 to 1024 threads can be used");
         }
         if let Solver::Mm(params) = self.solver
             && params.inner_steps == 0
@@ -233,6 +256,7 @@ impl Params {
             let value = format!("{} x {}", loadings.rows(), loadings.columns());
             return wrong("start", value, "given loadings must be finite, one column per component");
         }
+        Simd::chosen()?;
         Ok(CheckedParams { params: self })
     }
 

@@ -4,6 +4,9 @@
 #![allow(unsafe_code)]
 #![allow(clippy::needless_range_loop)] // registers are numbered
 
+#[cfg(target_arch = "x86_64")]
+use super::simd::Simd;
+
 /// A number that the kernel is computed in.
 pub(super) trait Element: Copy + Default + PartialEq + Send + Sync + Into<f64> + 'static {
     const LOG2_E: Self;
@@ -121,12 +124,12 @@ impl Element for f64 {
 
     fn dispatch(job: impl Job<Self>) {
         #[cfg(target_arch = "x86_64")]
-        match x86::best() {
+        match Simd::in_use() {
             // SAFETY: the processor has the features.
-            x86::Set::Avx512 => return unsafe { x86::avx512::<f64, std::arch::x86_64::__m512d>(job) },
+            Simd::Avx512 => return unsafe { x86::avx512::<f64, std::arch::x86_64::__m512d>(job) },
             // SAFETY: as above.
-            x86::Set::Avx2 => return unsafe { x86::avx2::<f64, std::arch::x86_64::__m256d>(job) },
-            x86::Set::Neither => {}
+            Simd::Avx2 => return unsafe { x86::avx2::<f64, std::arch::x86_64::__m256d>(job) },
+            Simd::Portable => {}
         }
         job.run::<Portable<f64>>();
     }
@@ -147,12 +150,12 @@ impl Element for f32 {
 
     fn dispatch(job: impl Job<Self>) {
         #[cfg(target_arch = "x86_64")]
-        match x86::best() {
+        match Simd::in_use() {
             // SAFETY: the processor has the features.
-            x86::Set::Avx512 => return unsafe { x86::avx512::<f32, std::arch::x86_64::__m512>(job) },
+            Simd::Avx512 => return unsafe { x86::avx512::<f32, std::arch::x86_64::__m512>(job) },
             // SAFETY: as above.
-            x86::Set::Avx2 => return unsafe { x86::avx2::<f32, std::arch::x86_64::__m256>(job) },
-            x86::Set::Neither => {}
+            Simd::Avx2 => return unsafe { x86::avx2::<f32, std::arch::x86_64::__m256>(job) },
+            Simd::Portable => {}
         }
         job.run::<Portable<f32>>();
     }
@@ -231,25 +234,6 @@ mod x86 {
     use std::arch::x86_64::*;
 
     use super::{Element, Job, Lanes};
-
-    /// Instruction sets that there is code for.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub enum Set {
-        Avx512,
-        Avx2,
-        Neither,
-    }
-
-    pub fn best() -> Set {
-        use std::arch::is_x86_feature_detected as has;
-        if has!("avx512f") && has!("avx512dq") {
-            Set::Avx512
-        } else if has!("avx2") && has!("fma") {
-            Set::Avx2
-        } else {
-            Set::Neither
-        }
-    }
 
     #[target_feature(enable = "avx512f,avx512dq")]
     pub fn avx512<E: Element, V: Lanes<Element = E>>(job: impl Job<E>) {

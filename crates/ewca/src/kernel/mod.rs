@@ -11,6 +11,7 @@ mod arrange;
 mod landmarks;
 mod lanes;
 mod peak;
+mod simd;
 mod tile;
 
 use std::sync::Mutex;
@@ -19,9 +20,12 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use arrange::{Arrangement, UNSORTED, in_blocks_of_neighbours, padded, pair_bytes, rounds, tournament};
 use landmarks::Landmarks;
 pub use peak::Peak;
+pub use simd::Simd;
 
 use lanes::{Element, Job, Lanes, exp_of_minus};
 use tile::{Fill, Multiply, PADDING, Pair};
+
+use serde::{Deserialize, Serialize};
 
 use crate::matrix::Matrix;
 use crate::parallel;
@@ -68,6 +72,16 @@ pub struct Kernel {
     computed: AtomicUsize,
     /// The bits of the largest share of mass that a pass may have left out.
     left_out: AtomicU64,
+}
+
+/// What passes are counted by: kept in a saved fit, so that a resumed one reports the same.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Tally {
+    pub passes: usize,
+    /// Pairs of blocks in all passes, and those that were computed.
+    pairs: usize,
+    computed: usize,
+    left_out: f64,
 }
 
 /// What the passes of a kernel took.
@@ -185,14 +199,27 @@ impl Kernel {
         self.passes.load(Ordering::Relaxed)
     }
 
-    /// What the passes so far took.
-    pub fn work(&self) -> Work {
-        let (pairs, computed) = (self.pairs.load(Ordering::Relaxed), self.computed.load(Ordering::Relaxed));
-        Work {
+    /// The counts so far.
+    pub(crate) fn tally(&self) -> Tally {
+        Tally {
             passes: self.passes(),
-            computed: if pairs > 0 { computed as f64 / pairs as f64 } else { 1.0 },
+            pairs: self.pairs.load(Ordering::Relaxed),
+            computed: self.computed.load(Ordering::Relaxed),
             left_out: f64::from_bits(self.left_out.load(Ordering::Relaxed)),
         }
+    }
+
+    /// Goes on counting from here.
+    pub(crate) fn count_from(&mut self, tally: Tally) {
+        self.passes = tally.passes.into();
+        (self.pairs, self.computed) = (tally.pairs.into(), tally.computed.into());
+        self.left_out = tally.left_out.max(0.0).to_bits().into();
+    }
+
+    /// What the passes so far took.
+    pub fn work(&self) -> Work {
+        let Tally { passes, pairs, computed, left_out } = self.tally();
+        Work { passes, computed: if pairs > 0 { computed as f64 / pairs as f64 } else { 1.0 }, left_out }
     }
 
     /// One pass: K `right`. The columns carry a plan with the scalings `u` (a exp f): where u_i K_ij u_j is nothing beside the
@@ -242,7 +269,9 @@ impl Kernel {
         (0..sums.rows())
             .map(|i| {
                 let total = sums.get(i, 0);
-                (total.ln() - (sums.get(i, 1) - sums.get(i, 2)) / total).max(0.0)
+                let entropy = total.ln() - (sums.get(i, 1) - sums.get(i, 2)) / total;
+                // Rounding may leave less than nothing; a NaN stays one.
+                if entropy < 0.0 { 0.0 } else { entropy }
             })
             .collect()
     }

@@ -81,7 +81,7 @@ impl<E: Element> Job<E> for Multiply<'_, E> {
                     }
                     exp_of_minus::<V>(values);
                     if self.with_cost {
-                        times::<V>(&mut costs[..size], values);
+                        costs_of::<V>(&mut costs[..size], values);
                     }
                     Tile { values, stride: columns.len(), rows, columns }
                 }
@@ -114,13 +114,17 @@ fn tiles<E>(pair: &Pair<'_, E>) -> Vec<(Range<usize>, Range<usize>)> {
     tiles
 }
 
-/// `values *= factors`.
+/// `distances *= kernel`: D exp(-D), which is 0 where exp(-D) is, also for an infinite D.
 #[inline(always)]
-fn times<V: Lanes>(values: &mut [V::Element], factors: &[V::Element]) {
-    assert!(values.len() == factors.len() && values.len().is_multiple_of(V::COUNT));
-    for at in (0..values.len()).step_by(V::COUNT) {
+fn costs_of<V: Lanes>(distances: &mut [V::Element], kernel: &[V::Element]) {
+    assert!(distances.len() == kernel.len() && distances.len().is_multiple_of(V::COUNT));
+    let largest = V::splat(V::Element::LARGEST);
+    for at in (0..distances.len()).step_by(V::COUNT) {
         // SAFETY: the length is a multiple of the vector's.
-        unsafe { V::load(values, at).times(V::load(factors, at)).store(values, at) };
+        unsafe {
+            let distance = V::load(distances, at);
+            distance.where_below(distance, largest).times(V::load(kernel, at)).store(distances, at);
+        }
     }
 }
 

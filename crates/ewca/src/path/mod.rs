@@ -5,7 +5,7 @@
 use std::time::Instant;
 
 use crate::error::{Error, Result};
-use crate::fit::driver::{Run, reduced};
+use crate::fit::driver::{Run, check_epsilon, reduced};
 use crate::fit::{Model, Observer, Params, Termination};
 use crate::parallel;
 use crate::samples::{Samples, Scalar};
@@ -28,7 +28,8 @@ pub(crate) fn fit_path<T: Scalar>(
     order.sort_by(|&i, &j| epsilons[i].total_cmp(&epsilons[j]));
     parallel::with_threads(params.threads, || {
         let clock = Instant::now();
-        let (span, memory) = reduced(samples, params)?;
+        let (span, memory) = reduced(samples, params, observer)?;
+        epsilons.iter().try_for_each(|&epsilon| check_epsilon(epsilon, &span))?;
         let mut run = Run::new(span, memory, params, samples.member().clone(), observer, clock);
         let mut frame = run.first_frame(samples)?;
         let mut potential = run.flat_potential();

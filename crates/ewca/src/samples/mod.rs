@@ -62,8 +62,8 @@ pub struct Samples<'a, T: Scalar = f64> {
     start: usize,
     /// Of the whole team.
     weights: Vec<f64>,
-    /// The sum of weights that are all whole numbers.
-    repeated: Option<f64>,
+    /// The sum of the counts, where samples have counts.
+    total_count: Option<f64>,
     mean: Vec<f64>,
 }
 
@@ -152,7 +152,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
     /// Makes these samples the share of one process in a team: others have other samples, of the same features. All processes of
     /// the team fit together, with the same parameters, and get the same model. Weights are given after this, each process its own.
     pub fn with_team(mut self, team: Arc<dyn Team>) -> Result<Self> {
-        if self.repeated.is_some() || self.weights.iter().any(|a| *a != self.weights[0]) {
+        if self.total_count.is_some() || self.weights.iter().any(|a| *a != self.weights[0]) {
             let expected = "give them after the team, to which they must sum".into();
             return Err(Error::Parameter { name: "weights", value: "those of one process".into(), expected });
         }
@@ -221,7 +221,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
 
     fn of(values: Values<'a, T>, rows: usize, columns: usize) -> Self {
         let (weights, mean, member) = (Vec::new(), Vec::new(), Member::default());
-        Self { values, rows, columns, member, start: 0, weights, repeated: None, mean }
+        Self { values, rows, columns, member, start: 0, weights, total_count: None, mean }
     }
 
     /// The same samples with uniform weights and their mean.
@@ -234,15 +234,35 @@ impl<'a, T: Scalar> Samples<'a, T> {
         Ok(self)
     }
 
-    /// Gives each sample a weight: not negative, at least two of them positive; they are divided by their sum.
+    /// Gives each sample a weight: not negative, at least two of them positive. They are divided by their sum, so that their scale does not
+    /// matter: a distribution over the samples (the paper's histogram a). Perplexities count samples, whatever their weights.
     ///
-    /// A sample of weight 0 takes no part in the fit, but gets scores and a plan row like a new sample. Weights that are all
-    /// whole numbers stand for repeated samples: see [`Samples::count`].
+    /// A sample of weight 0 takes no part in the fit, but gets scores and a plan row like a new sample.
     pub fn with_weights(mut self, weights: &[f64]) -> Result<Self> {
+        self.weigh(weights)?;
+        self.total_count = None;
+        Ok(self)
+    }
+
+    /// Gives each sample a count: how many samples it stands for, which need not be a whole number. As weights they are the same as
+    /// [`Samples::with_weights`]; but perplexities count a sample so many times, so that a count of 3 is as good as the same sample three
+    /// times: with the shares q_ij of row i, its perplexity is exp(-sum_j q_ij log(q_ij / count_j)).
+    pub fn with_counts(mut self, counts: &[f64]) -> Result<Self> {
+        let sum: f64 = self.weigh(counts)?.iter().sum();
+        // Beyond, adding one changes nothing.
+        if sum > 9e15 {
+            return Err(Error::Counts { sum });
+        }
+        self.total_count = Some(sum);
+        Ok(self)
+    }
+
+    /// Takes the weights, and returns those of the whole team as they were given.
+    fn weigh(&mut self, weights: &[f64]) -> Result<Vec<f64>> {
         if weights.len() != self.rows {
             return Err(Error::WeightCount { expected: self.rows, found: weights.len() });
         }
-        let weights = &self.member.gathered(weights).concat();
+        let weights = self.member.gathered(weights).concat();
         if let Some((row, &value)) = weights.iter().enumerate().find(|(_, w)| !(w.is_finite() && **w >= 0.0)) {
             return Err(Error::Weight { row, value });
         }
@@ -257,10 +277,8 @@ impl<'a, T: Scalar> Samples<'a, T> {
         if found < 2 {
             return Err(Error::TooFewSamples { found });
         }
-        let whole = weights.iter().all(|w| w.fract() == 0.0);
-        self.repeated = whole.then(|| weights.iter().sum());
         self.mean = self.weighted_mean()?;
-        Ok(self)
+        Ok(weights)
     }
 
     /// Number of samples; in a team, of this process.
@@ -283,10 +301,10 @@ impl<'a, T: Scalar> Samples<'a, T> {
         &self.weights
     }
 
-    /// How many samples these stand for: the sum of the weights where all are whole numbers, so that a weight of 3 is as good as
-    /// the same sample three times; otherwise the number of samples that carry weight. Perplexities count in it.
+    /// How many samples these stand for: the sum of the counts where they have counts, otherwise the number of samples that carry
+    /// weight. Perplexities are below it.
     pub fn count(&self) -> f64 {
-        self.repeated.unwrap_or_else(|| self.active().len() as f64)
+        self.total_count.unwrap_or_else(|| self.active().len() as f64)
     }
 
     /// The weighted mean of each feature.
@@ -296,6 +314,9 @@ impl<'a, T: Scalar> Samples<'a, T> {
 
     /// A copy of one sample (of this process).
     pub fn row(&self, row: usize) -> Result<Vec<f64>> {
+        if row >= self.rows {
+            return Err(Error::NoSuchRow { row, rows: self.rows });
+        }
         match &self.values {
             Values::Dense(dense) => Ok(Rows::row(dense, row)),
             Values::Sparse(sparse) => Ok(Rows::row(sparse, row)),

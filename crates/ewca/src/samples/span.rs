@@ -6,6 +6,7 @@ use super::axes::leading_axes;
 use super::{Samples, Scalar, Side};
 use crate::error::{Error, Result};
 use crate::matrix::{Matrix, qr_factor, symmetric_eigen};
+use crate::parallel::StopFlag;
 use crate::team::Member;
 
 /// Eigenvalues of the covariance below this fraction of the largest are rounding noise: both ways of getting them square the
@@ -16,10 +17,12 @@ const RANK_TOLERANCE: f64 = 1e-13;
 pub(crate) const WHOLE: usize = 4096;
 
 /// How data are reduced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) struct Reduction {
     /// The most principal axes to work with.
     pub axes: usize,
+    /// Looked at between steps.
+    pub stop: StopFlag,
 }
 
 /// The active samples in their principal axes: y_i = B'(x_i - mean), with B an orthonormal basis of the span (d x r), or of the
@@ -41,8 +44,8 @@ pub(crate) struct Span {
     pub variances: Vec<f64>,
     /// The weights of the active samples.
     pub weights: Vec<f64>,
-    /// The sum of the weights where they stand for repeated samples.
-    pub repeated: Option<f64>,
+    /// The sum of the counts, where samples have counts.
+    pub total_count: Option<f64>,
     /// The numbers of the active samples.
     pub active: Vec<usize>,
     /// The unit of length.
@@ -70,7 +73,7 @@ impl Span {
         let shared = !samples.member.is_alone() || samples.is_streamed();
         let side = if samples.columns > active.len() && !shared { Side::Samples } else { Side::Features };
         let order = if side == Side::Samples { active.len() } else { samples.columns };
-        let basis = if order > WHOLE { Some(leading_axes(samples, reduction.axes)?) } else { None };
+        let basis = if order > WHOLE { Some(leading_axes(samples, &reduction)?) } else { None };
         let gram = match &basis {
             // The covariance in the space of the leading axes.
             Some(basis) => {
@@ -80,7 +83,9 @@ impl Span {
             }
             None => samples.gram(side)?,
         };
+        reduction.stop.check()?;
         let (eigenvalues, vectors) = symmetric_eigen(&gram)?;
+        reduction.stop.check()?;
         let largest = eigenvalues[0];
         if largest.is_nan() || largest <= f64::MIN_POSITIVE {
             return Err(Error::Constant);
@@ -118,25 +123,41 @@ impl Span {
         };
         let start = active.partition_point(|&i| i < samples.start);
         let own = start..start + coordinates.rows();
-        let (member, repeated) = (samples.member.clone(), samples.repeated);
-        Ok(Self {
+        let (member, total_count) = (samples.member.clone(), samples.total_count);
+        let mut span = Self {
             coordinates,
             own,
             member,
             variances,
             weights,
-            repeated,
+            total_count,
             active,
             unit,
             total_variance,
             partial,
             basis,
-        })
+        };
+        span.sign_axes();
+        Ok(span)
+    }
+
+    /// Eigenvectors come with either sign. The longer tail of the samples is made the positive side: then what is begun at random in these
+    /// axes depends neither on the samples' order, nor on whether samples repeat or have weights.
+    fn sign_axes(&mut self) {
+        let weights = &self.weights[self.own.clone()];
+        let lean = |j: usize| self.coordinates.column(j).iter().zip(weights).map(|(y, a)| a * y * y.abs()).sum::<f64>();
+        let mut leans: Vec<f64> = (0..self.rank()).map(lean).collect();
+        self.member.sum(&mut leans);
+        let signs: Vec<f64> = leans.iter().map(|lean| if *lean < 0.0 { -1.0 } else { 1.0 }).collect();
+        self.coordinates.scale_columns(&signs);
+        match &mut self.basis {
+            Basis::Features(basis) | Basis::Samples(basis) => basis.scale_columns(&signs),
+        }
     }
 
     /// How many samples these stand for.
     pub fn count(&self) -> f64 {
-        self.repeated.unwrap_or(self.weights.len() as f64)
+        self.total_count.unwrap_or(self.weights.len() as f64)
     }
 
     /// The working rank r.
@@ -309,7 +330,13 @@ mod tests {
     use super::*;
     use crate::testing;
 
-    const ALL: Reduction = Reduction { axes: usize::MAX };
+    fn all() -> Reduction {
+        only(usize::MAX)
+    }
+
+    fn only(axes: usize) -> Reduction {
+        Reduction { axes, stop: StopFlag::default() }
+    }
 
     fn check(rows: usize, columns: usize, weights: Option<Vec<f64>>) {
         let data = testing::gaussian(rows, columns, 7);
@@ -317,7 +344,7 @@ mod tests {
         if let Some(weights) = weights {
             samples = samples.with_weights(&weights).unwrap();
         }
-        let span = Span::new(&samples, ALL).unwrap();
+        let span = Span::new(&samples, all()).unwrap();
         assert_eq!(span.rank(), (span.active.len() - 1).min(columns));
         // Distances between samples survive the reduction.
         for (i, j) in [(0, 1), (1, 2), (0, span.active.len() - 1)] {
@@ -356,17 +383,17 @@ mod tests {
     fn duplicated_rows_and_constant_manylower_the_rank() {
         let rows = [[1.0, 5.0, 2.0], [1.0, 5.0, 2.0], [3.0, 5.0, 1.0], [3.0, 5.0, 1.0]];
         let samples = Samples::from_rows(&rows).unwrap();
-        assert_eq!(Span::new(&samples, ALL).unwrap().rank(), 1);
+        assert_eq!(Span::new(&samples, all()).unwrap().rank(), 1);
         let samples = Samples::from_rows(&[[2.0, 2.0], [2.0, 2.0], [2.0, 2.0]]).unwrap();
-        assert_eq!(Span::new(&samples, ALL).unwrap_err(), Error::Constant);
+        assert_eq!(Span::new(&samples, all()).unwrap_err(), Error::Constant);
     }
 
     #[test]
     fn a_far_origin_does_not_cost_precision() {
         let near = testing::gaussian(20, 30, 3);
         let far: Vec<f64> = near.iter().map(|x| x + 1e6).collect();
-        let a = Span::new(&Samples::new(&near, 20, 30).unwrap(), ALL).unwrap();
-        let b = Span::new(&Samples::new(&far, 20, 30).unwrap(), ALL).unwrap();
+        let a = Span::new(&Samples::new(&near, 20, 30).unwrap(), all()).unwrap();
+        let b = Span::new(&Samples::new(&far, 20, 30).unwrap(), all()).unwrap();
         for (x, y) in a.variances.iter().zip(&b.variances) {
             assert!((x * a.unit.powi(2) - y * b.unit.powi(2)).abs() < 1e-8 * a.unit.powi(2));
         }
@@ -386,7 +413,7 @@ mod tests {
             let data: Vec<f64> = testing::gaussian(rows, columns, 2).iter().map(|x| scale * x).collect();
             let weights: Vec<f64> = (0..rows).map(|i| (i % 3) as f64 + 0.5).collect();
             let samples = Samples::new(&data, rows, columns).unwrap().with_weights(&weights).unwrap();
-            let span = Span::new(&samples, ALL).unwrap();
+            let span = Span::new(&samples, all()).unwrap();
             assert_eq!(span.unit, span.unit.log2().round().exp2());
             assert!((0.4..2.1).contains(&span.variances[0]), "{}", span.variances[0]);
             assert!(span.variances.windows(2).all(|w| w[0] >= w[1]));
@@ -405,15 +432,15 @@ mod tests {
         for (rows, columns) in [(15, 30), (30, 15)] {
             let data: Vec<f64> = testing::gaussian(rows, columns, 4).iter().map(|x| 100.0 * x).collect();
             let samples = Samples::new(&data, rows, columns).unwrap();
-            let all = Span::new(&samples, ALL).unwrap();
-            let some = Span::new(&samples, Reduction { axes: 5 }).unwrap();
-            assert_eq!((some.rank(), some.unit, some.is_partial()), (5, all.unit, true));
-            assert_eq!(some.variances, all.variances[..5]);
-            assert!((some.total_variance() - all.total_variance()).abs() < 1e-13 * all.total_variance());
-            let omitted = all.variances[5..].iter().sum::<f64>() / all.total_variance();
+            let every = Span::new(&samples, all()).unwrap();
+            let some = Span::new(&samples, only(5)).unwrap();
+            assert_eq!((some.rank(), some.unit, some.is_partial()), (5, every.unit, true));
+            assert_eq!(some.variances, every.variances[..5]);
+            assert!((some.total_variance() - every.total_variance()).abs() < 1e-13 * every.total_variance());
+            let omitted = every.variances[5..].iter().sum::<f64>() / every.total_variance();
             assert!((some.omitted_variance() - omitted).abs() < 1e-12 && omitted > 0.1);
             // As many axes as there are is all of them.
-            let whole = Span::new(&samples, Reduction { axes: all.rank() }).unwrap();
+            let whole = Span::new(&samples, only(every.rank())).unwrap();
             assert!(!whole.is_partial() && whole.omitted_variance() == 0.0);
         }
     }
@@ -422,7 +449,7 @@ mod tests {
     fn parts_of_the_coordinates() {
         let data = testing::gaussian(20, 8, 6);
         let samples = Samples::new(&data, 20, 8).unwrap();
-        let span = Span::new(&samples, ALL).unwrap();
+        let span = Span::new(&samples, all()).unwrap();
         let y = &span.coordinates;
         let axes = span.axes(2..5);
         assert_eq!((axes.rows(), axes.columns()), (20, 3));
@@ -445,7 +472,7 @@ mod tests {
         let (rows, columns) = (40, 12);
         let data: Vec<f64> = testing::gaussian(rows, columns, 8).iter().map(|x| 64.0 * x).collect();
         let samples = Samples::new(&data, rows, columns).unwrap();
-        let span = Span::new(&samples, Reduction { axes: 4 }).unwrap();
+        let span = Span::new(&samples, only(4)).unwrap();
         let Basis::Features(basis) = &span.basis else { panic!("more samples than features") };
         let many = Matrix::from_fn(rows, 2, |i, j| ((2 * i + j) as f64).sin());
         // X' columns less its part in the axes, in units of the span, by hand.
@@ -478,7 +505,7 @@ mod tests {
         assert!(off.norm() < 1e-12);
         // What was outside is inside now.
         assert!(basis.transposed_times(&outside).norm() > 0.99 * outside.norm());
-        let whole = Span::new(&samples, ALL).unwrap();
+        let whole = Span::new(&samples, all()).unwrap();
         assert!(whole.outside(&samples, &many).unwrap().is_none());
     }
 
@@ -508,15 +535,15 @@ mod tests {
         let weights: Vec<f64> = (0..rows).map(|i| (i % 5) as f64).collect();
         let held = Samples::new(&table.0, rows, columns).unwrap().with_weights(&weights).unwrap();
         let streamed: Samples<'_> = Samples::streamed(&table).unwrap().with_weights(&weights).unwrap();
-        let exact = Span::new(&held, ALL).unwrap();
+        let exact = Span::new(&held, all()).unwrap();
         // All axes there are, whose number the samples limit.
-        let all = Span::new(&streamed, Reduction { axes: 100 }).unwrap();
-        assert_eq!((all.rank(), all.is_partial(), all.unit), (exact.rank(), false, exact.unit));
-        for (x, y) in all.variances.iter().zip(&exact.variances) {
+        let every = Span::new(&streamed, only(100)).unwrap();
+        assert_eq!((every.rank(), every.is_partial(), every.unit), (exact.rank(), false, exact.unit));
+        for (x, y) in every.variances.iter().zip(&exact.variances) {
             assert!((x - y).abs() < 1e-9, "{x} {y}");
         }
         // Some of them, which know how much is outside: the leading ones but for what the iteration has not found yet.
-        let some = Span::new(&streamed, Reduction { axes: 6 }).unwrap();
+        let some = Span::new(&streamed, only(6)).unwrap();
         assert_eq!((some.rank(), some.is_partial()), (6, true));
         assert!((some.total_variance() - exact.total_variance()).abs() < 1e-10);
         let omitted = exact.variances[6..].iter().sum::<f64>() / exact.total_variance();

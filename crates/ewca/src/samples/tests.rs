@@ -143,8 +143,8 @@ fn check_shared(shared: &Samples<'_>, alone: &Samples<'_>) {
 
 /// The span of shared samples, by what does not depend on the signs of axes.
 fn check_shared_span(shared: &Samples<'_>, alone: &Samples<'_>) {
-    let reduction = Reduction { axes: usize::MAX };
-    let (both, one) = (Span::new(shared, reduction).unwrap(), Span::new(alone, reduction).unwrap());
+    let all = || Reduction { axes: usize::MAX, stop: parallel::StopFlag::default() };
+    let (both, one) = (Span::new(shared, all()).unwrap(), Span::new(alone, all()).unwrap());
     both.variances.iter().zip(&one.variances).for_each(|(x, y)| assert!((x - y).abs() < 1e-12));
     assert_eq!((both.rank(), both.weights.len()), (one.rank(), one.weights.len()));
     let n = one.weights.len();

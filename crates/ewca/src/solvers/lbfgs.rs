@@ -18,8 +18,7 @@ const LONGEST: f64 = 0.8;
 const MAX_TRIALS: usize = 12;
 /// Iterations after which the preconditioner looks at M again.
 const REFRESH: usize = 8;
-/// Differences of eigenvalues below this fraction of the largest are taken as this fraction: measured, 0.03 to 0.1 need the
-/// fewest passes.
+/// Differences of eigenvalues below this fraction of a component's size are taken as this fraction.
 const SMALLEST_CURVATURE: f64 = 0.05;
 
 /// The curvature seen so far: pairs of steps and gradient changes, moved along by projection.
@@ -38,18 +37,17 @@ struct Pair {
     change: Matrix,
 }
 
-/// Inner accuracy: a tenth of the relative gradient is enough for the gradient to be a descent direction and for the memory to
+/// Inner accuracy: a tenth of the overall gradient is enough for the gradient to be a descent direction and for the memory to
 /// stay meaningful.
-fn plan_tolerance(relative_gradient: f64, floor: f64) -> f64 {
-    (0.1 * relative_gradient).clamp(floor, 1e-2)
+fn plan_tolerance(overall_gradient: f64, floor: f64) -> f64 {
+    (0.1 * overall_gradient).min(1e-2).max(floor)
 }
 
 /// One iteration: direction, line search, memory.
 pub(crate) fn step(objective: &mut Objective, state: &mut State, plan_floor: f64) -> Result<Outcome> {
     // A plan that is less accurate than the gradient is small says nothing about descent.
-    while state.point.marginal_error > state.point.relative_gradient.max(plan_floor) {
-        let (error, tolerance) =
-            (state.point.marginal_error, plan_tolerance(state.point.relative_gradient, plan_floor));
+    while state.point.marginal_error > state.point.overall_gradient.max(plan_floor) {
+        let (error, tolerance) = (state.point.marginal_error, plan_tolerance(state.point.overall_gradient, plan_floor));
         state.tighten(objective, tolerance);
         if state.point.marginal_error >= error {
             break;
@@ -70,7 +68,7 @@ pub(crate) fn step(objective: &mut Objective, state: &mut State, plan_floor: f64
             return Ok(Outcome::Stuck);
         }
     }
-    let tolerance = plan_tolerance(point.relative_gradient, plan_floor);
+    let tolerance = plan_tolerance(point.overall_gradient, plan_floor);
     let longest = LONGEST / direction.norm();
     let mut length = longest.min(1.0);
     let noise = 1e-13 * point.loss.abs().max(objective.span.total_variance());
@@ -151,9 +149,9 @@ impl Curvature {
 
     fn preconditioner(&self, point: &Point) -> Result<Preconditioner> {
         let (values, rotation) = symmetric_eigen(&point.compression)?;
-        let floor = SMALLEST_CURVATURE * self.diagonal.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
         let inverse = Matrix::from_fn(self.diagonal.len(), values.len(), |i, j| {
-            0.5 / (values[j] - self.diagonal[i]).abs().max(floor)
+            let size = values[j].abs().max(point.variances[j]).max(f64::MIN_POSITIVE);
+            0.5 / (values[j] - self.diagonal[i]).abs().max(SMALLEST_CURVATURE * size)
         });
         Ok(Preconditioner { rotation, inverse })
     }
@@ -257,7 +255,8 @@ mod tests {
         let (values, rotation) = symmetric_eigen(&state.point.compression).unwrap();
         let mut turned = state.point.gradient.times(&rotation);
         for (i, j) in (0..5).flat_map(|i| (0..K).map(move |j| (i, j))) {
-            let difference = (values[j] - curvature.diagonal[i]).abs().max(SMALLEST_CURVATURE);
+            let size = values[j].abs().max(state.point.variances[j]);
+            let difference = (values[j] - curvature.diagonal[i]).abs().max(SMALLEST_CURVATURE * size);
             turned.set(i, j, turned.get(i, j) * 0.5 / difference);
         }
         let mut wanted = state.point.tangent(&turned.times(&rotation.transposed()));

@@ -16,7 +16,7 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 pub use mm::{EigenvalueBound, MmParams};
-pub(crate) use objective::{Leading, Objective, Point, gradient_columns};
+pub(crate) use objective::{Leading, Objective, Point, component_residuals, gradient_columns, is_wide, largest};
 
 use crate::samples::Span;
 use crate::transport::Balancer;

@@ -7,14 +7,19 @@ use serde::{Deserialize, Serialize};
 use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::matrix::{Matrix, dot, symmetric_eigen};
+use crate::parallel::StopFlag;
 use crate::samples::Span;
-use crate::transport::{Balancer, carried_scores};
+use crate::transport::{Balancer, Limits};
 
 /// From this many samples on, a pass for M takes so many columns at once: they are held several times over.
 const MANY_ROWS: usize = 8192;
 const MANY_COLUMNS: usize = 48;
 /// The marginal error that single precision can reach without trouble.
 const SINGLE: f64 = 1e-4;
+/// A stationary subspace is a saddle when Algorithm 1 could still win more than this fraction of its smallest component.
+const SADDLE: f64 = 1e-9;
+/// Eigenvalues of M are off by about this fraction of the largest variance.
+const ROUNDING: f64 = 1e-14;
 
 /// F at one epsilon, as a function of the frame V (r x k) that spans the subspace U = B V.
 #[derive(Debug)]
@@ -26,6 +31,8 @@ pub(crate) struct Objective {
     pub single: bool,
     /// Passes that one plan may take before it is returned as it is.
     pub max_plan_passes: usize,
+    /// Raised when a plan should be returned as it is.
+    pub stop: StopFlag,
 }
 
 /// A frame with its plan, value and gradient.
@@ -48,8 +55,14 @@ pub(crate) struct Point {
     pub compression: Matrix,
     /// G = -2 (M V - V V'M V).
     pub gradient: Matrix,
-    /// |G| / (2 lambda_max(Sigma)).
+    /// The variances of the scores, descending: the sizes of the components.
+    pub variances: Vec<f64>,
+    /// How far each component is from being stationary, relative to itself.
+    pub residuals: Vec<f64>,
+    /// The largest of them.
     pub relative_gradient: f64,
+    /// |G| / (2 lambda_max(Sigma)): beside the whole, as a plan's error is.
+    pub overall_gradient: f64,
 }
 
 /// The k leading eigenvectors of M at a point: where Algorithm 1 goes next, and the test of a minimum.
@@ -60,6 +73,8 @@ pub(crate) struct Leading {
     pub frame: Matrix,
     /// (sum of the k leading eigenvalues - tr V'MV): what Algorithm 1 can still win at this plan.
     pub shortfall: f64,
+    /// Whether that is more than rounding, beside the smallest component: then the subspace is a saddle.
+    pub is_saddle: bool,
 }
 
 impl Objective {
@@ -78,26 +93,49 @@ impl Objective {
         balancer: &mut Balancer,
         tolerance: f64,
     ) -> Point {
+        self.evaluate_with_columns(frame, scores, potential, balancer, tolerance).0
+    }
+
+    /// The same, and the columns W with M V = X'W in the coordinates of the data.
+    pub fn evaluate_with_columns(
+        &mut self,
+        frame: Matrix,
+        scores: Matrix,
+        potential: Vec<f64>,
+        balancer: &mut Balancer,
+        tolerance: f64,
+    ) -> (Point, Matrix) {
         let span = self.span.clone();
         let a = &span.weights;
         self.kernel.set_points(&scores, self.epsilon);
         self.kernel.set_single(self.single && tolerance >= SINGLE);
-        let plan = balancer.balance(&self.kernel, a, potential, &scores, tolerance, self.max_plan_passes);
+        let limits = Limits { tolerance, max_passes: self.max_plan_passes, stop: self.stop.clone() };
+        let plan = balancer.balance(&self.kernel, a, potential, &scores, &limits);
         self.kernel.set_single(false);
-        // F = sum a (|x|^2 - |z|^2) + 2 sum a g - eps (sum pi - 1).
-        let kept: f64 =
-            (0..scores.columns()).map(|j| scores.column(j).iter().zip(a).map(|(z, a)| a * z * z).sum::<f64>()).sum();
-        let dual: f64 = a.iter().zip(&plan.potential).map(|(a, f)| 2.0 * a * f).sum();
-        let excess: f64 = plan.masses.iter().zip(a).map(|(p, a)| p - a).sum();
-        let loss = self.span.total_variance() - kept + self.epsilon * (dual - excess);
-        let image = self.span.pull(&gradient_columns(plan.carried, &plan.masses, a, &scores));
+        let moments = weighted_moments(&scores, a);
+        let kept: f64 = (0..moments.rows()).map(|j| moments.get(j, j)).sum();
+        let transport = if is_wide(&scores, self.epsilon) {
+            wide_transport(&moments, kept, self.epsilon)
+        } else {
+            // 2 sum a g - eps (sum pi - 1).
+            let dual: f64 = a.iter().zip(&plan.potential).map(|(a, f)| 2.0 * a * f).sum();
+            let excess: f64 = plan.masses.iter().zip(a).map(|(p, a)| p - a).sum();
+            self.epsilon * (dual - excess)
+        };
+        // F = sum a (|x|^2 - |z|^2) + the transport.
+        let loss = self.span.total_variance() - kept + transport;
+        let columns = gradient_columns(plan.carried, &plan.masses, a, &scores);
+        let image = self.span.pull(&columns);
         let mut compression = frame.transposed_times(&image);
         compression.symmetrise();
         let mut gradient = frame.times(&compression);
         gradient.add_scaled(-1.0, &image);
+        let variances = symmetric_eigen(&moments).map_or_else(|_| vec![f64::NAN; moments.rows()], |eigen| eigen.0);
+        let residuals = component_residuals(&gradient, &compression, &variances);
         let gradient = gradient.scaled(2.0);
-        let relative_gradient = gradient.norm() / (2.0 * self.span.variances[0]);
-        Point {
+        let relative_gradient = largest(&residuals);
+        let overall_gradient = gradient.norm() / (2.0 * self.span.variances[0]);
+        let point = Point {
             frame,
             scores,
             potential: plan.potential,
@@ -107,8 +145,12 @@ impl Objective {
             image,
             compression,
             gradient,
+            variances,
+            residuals,
             relative_gradient,
-        }
+            overall_gradient,
+        };
+        (point, columns)
     }
 
     /// pi `columns` with the plan of `point`: one pass.
@@ -136,13 +178,6 @@ impl Objective {
         let ratio: f64 = last.clone().map(|i| diagonal[i] / variances[i]).sum::<f64>() / last.len() as f64;
         diagonal.extend(variances[known..].iter().map(|v| ratio * v));
         diagonal
-    }
-
-    /// The columns W with M V = X'W in the coordinates of the data: one pass.
-    pub fn columns(&mut self, point: &Point) -> Matrix {
-        self.kernel.set_points(&point.scores, self.epsilon);
-        let carried = carried_scores(&self.kernel, &self.span.weights, &point.potential, &point.scores);
-        gradient_columns(carried, &point.masses, &self.span.weights, &point.scores)
     }
 
     /// M = Y'(2 pi - diag(a)) Y at `point`: one pass with r columns, or a few with some of them each where there are many samples.
@@ -174,7 +209,9 @@ impl Objective {
         let (mut values, vectors) = symmetric_eigen(&matrix)?;
         values.truncate(k + 1);
         let shortfall = (values[..k].iter().sum::<f64>() - trace).max(0.0);
-        Ok(Leading { values, frame: vectors.leading_columns(k), shortfall })
+        let smallest = values[k - 1].abs().max(point.variances[k - 1]);
+        let is_saddle = shortfall > (SADDLE * smallest).max(ROUNDING * self.span.variances[0]);
+        Ok(Leading { values, frame: vectors.leading_columns(k), shortfall, is_saddle })
     }
 }
 
@@ -190,6 +227,52 @@ pub(crate) fn gradient_columns(mut carried: Matrix, masses: &[f64], weights: &[f
     carried
 }
 
+/// The largest value; NaN where one is.
+pub(crate) fn largest(values: &[f64]) -> f64 {
+    values.iter().fold(0.0, |m: f64, &x| if m.is_nan() || x <= m { m } else { x })
+}
+
+/// Z' diag(a) Z.
+fn weighted_moments(scores: &Matrix, weights: &[f64]) -> Matrix {
+    let mut weighted = scores.clone();
+    weighted.scale_rows(weights);
+    let mut moments = scores.transposed_times(&weighted);
+    moments.symmetrise();
+    moments
+}
+
+/// How far each component is from being stationary: with the eigenvectors of V'MV (`compression`, values mu_1 >= ... >= mu_k), the part of M v_j
+/// that leaves the subspace (columns of `leaving`, up to the sign), relative to max(|mu_j|, s_j), s_j the j-th of the `variances` of the
+/// scores. The test that eigen-solvers make: large components say nothing about small ones. NaN where something is.
+pub(crate) fn component_residuals(leaving: &Matrix, compression: &Matrix, variances: &[f64]) -> Vec<f64> {
+    let Ok((values, rotation)) = symmetric_eigen(compression) else {
+        return vec![f64::NAN; variances.len()];
+    };
+    let turned = leaving.times(&rotation);
+    let relative = |j: usize| {
+        let size = dot(turned.column(j), turned.column(j)).sqrt();
+        // A component without variance has nothing to turn by.
+        if size == 0.0 { 0.0 } else { size / values[j].abs().max(variances[j]) }
+    };
+    (0..values.len()).map(relative).collect()
+}
+
+/// Scores within this part of epsilon are so near to one another that rounding, multiplied by epsilon, would show in the loss.
+const WIDE: f64 = 1e-6;
+
+/// Whether all squared distances are tiny beside epsilon.
+pub(crate) fn is_wide(scores: &Matrix, epsilon: f64) -> bool {
+    let square = |i: usize| (0..scores.columns()).map(|j| scores.get(i, j).powi(2)).sum::<f64>();
+    let furthest = (0..scores.rows()).map(square).fold(0.0, f64::max);
+    2.0 * furthest <= WIDE * epsilon
+}
+
+/// The transport cost of centred scores where epsilon is wide: 2 tr S - 2 |S|^2 / epsilon, S = Z' diag(a) Z, by expansion in
+/// 1 / epsilon: the mean cost, less half the mean square of the doubly centred cost (-2 z_i.z_j) over epsilon.
+fn wide_transport(moments: &Matrix, kept: f64, epsilon: f64) -> f64 {
+    2.0 * kept - 2.0 * moments.dot(moments) / epsilon
+}
+
 impl Point {
     /// Whether the shapes are those of a point in `span`: a point may come from a file.
     pub fn belongs_to(&self, span: &Span, components: usize) -> bool {
@@ -199,6 +282,8 @@ impl Point {
             && [&self.frame, &self.image, &self.gradient].iter().all(|m| shape(m) == (r, components))
             && shape(&self.compression) == (components, components)
             && [&self.potential, &self.masses].iter().all(|v| v.len() == n)
+            && [&self.residuals, &self.variances].iter().all(|v| v.len() == components)
+            && [&self.frame, &self.scores].iter().all(|m| m.is_finite())
     }
 
     /// What of `direction` is tangent at this point: (I - V V') direction.
@@ -224,7 +309,8 @@ mod tests {
             if weighted {
                 samples = samples.with_weights(&(1..=n).map(|i| i as f64).collect::<Vec<_>>()).unwrap();
             }
-            let span = Arc::new(Span::new(&samples, Reduction { axes: usize::MAX }).unwrap());
+            let span =
+                Arc::new(Span::new(&samples, Reduction { axes: usize::MAX, stop: StopFlag::default() }).unwrap());
             let rank = span.rank();
             for epsilon in [0.02, 0.3, 5.0] {
                 let mut objective = Objective {
@@ -233,6 +319,7 @@ mod tests {
                     kernel: Kernel::new(&span.leading_axes(3), true),
                     single: false,
                     max_plan_passes: 1000,
+                    stop: StopFlag::default(),
                 };
                 let mut at = |frame: Matrix| {
                     objective.evaluate(polar_factor(&frame).unwrap(), vec![0.0; n], &mut Balancer::default(), 1e-14)

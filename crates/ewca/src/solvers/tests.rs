@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::*;
 use crate::kernel::Kernel;
 use crate::matrix::{Matrix, qr_factor, symmetric_eigen};
+use crate::parallel::StopFlag;
 use crate::samples::{Reduction, Samples};
 use crate::subspace::{Orthonormalisation, grassmann_distance, random_frame};
 use crate::testing;
@@ -17,9 +18,10 @@ pub(super) fn problem(epsilon: f64) -> (Objective, State) {
     let data = testing::gaussian(N, 5, 21);
     let weights: Vec<f64> = (0..N).map(|i| 1.0 + 0.25 * (i % 4) as f64).collect();
     let samples = Samples::new(&data, N, 5).unwrap().with_weights(&weights).unwrap();
-    let span = Arc::new(Span::new(&samples, Reduction { axes: usize::MAX }).unwrap());
+    let span = Arc::new(Span::new(&samples, Reduction { axes: usize::MAX, stop: StopFlag::default() }).unwrap());
     let kernel = Kernel::new(&span.leading_axes(K), true);
-    let mut objective = Objective { span, epsilon, kernel, single: false, max_plan_passes: 1000 };
+    let mut objective =
+        Objective { span, epsilon, kernel, single: false, max_plan_passes: 1000, stop: StopFlag::default() };
     let mut balancer = Balancer::default();
     let point = objective.evaluate(random_frame(5, K, 3, 0), vec![0.0; N], &mut balancer, 1e-14);
     (objective, State { point, balancer, curvature: Default::default() })
@@ -59,13 +61,26 @@ fn the_objective_is_what_the_plan_makes_it() {
         assert_close(&objective.matrix(&point), &m);
         assert_close(&point.image, &m.times(&point.frame));
         assert_close(&point.compression, &point.frame.transposed_times(&m.times(&point.frame)));
-        let relative = point.gradient.norm() / (2.0 * objective.span.variances[0]);
-        assert!((point.relative_gradient / relative - 1.0).abs() < 1e-12);
+        let overall = point.gradient.norm() / (2.0 * objective.span.variances[0]);
+        assert!((point.overall_gradient / overall - 1.0).abs() < 1e-12);
+        // Each component beside itself: |(I - VV') M v| / max(|mu|, s) for the eigenvectors v of V'MV.
+        let (values, turn) = symmetric_eigen(&point.compression).unwrap();
+        let leaving = point.tangent(&m.times(&point.frame.times(&turn)));
+        let mut moments = Matrix::zeros(K, K);
+        for (p, q) in (0..K).flat_map(|p| (0..K).map(move |q| (p, q))) {
+            moments.set(p, q, (0..N).map(|i| a[i] * point.scores.get(i, p) * point.scores.get(i, q)).sum());
+        }
+        let (sizes, _) = symmetric_eigen(&moments).unwrap();
+        for (j, (value, size)) in values.iter().zip(&sizes).enumerate() {
+            let norm = leaving.column(j).iter().map(|x| x * x).sum::<f64>().sqrt();
+            let wanted = norm / value.abs().max(*size);
+            assert!((point.residuals[j] / wanted - 1.0).abs() < 1e-9, "{} {wanted}", point.residuals[j]);
+            assert!((point.variances[j] / size - 1.0).abs() < 1e-12);
+        }
+        assert_eq!(point.relative_gradient, point.residuals[0].max(point.residuals[1]));
         // G = -2 (M V - V V'M V)
         assert_close(&point.gradient, &point.tangent(&m.times(&point.frame)).scaled(-2.0));
         assert_close(&objective.carry(&point, &point.scores), &pi.times(&point.scores));
-        let columns = objective.columns(&point);
-        assert_close(&objective.span.pull(&columns), &point.image);
         let diagonal = objective.diagonal(&point);
         assert_eq!(diagonal.len(), 5);
         diagonal.iter().enumerate().for_each(|(i, x)| assert!((x - m.get(i, i)).abs() < 1e-12));

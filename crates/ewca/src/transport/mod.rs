@@ -8,13 +8,14 @@ mod sinkhorn;
 mod symmetric;
 
 pub use plan::Plan;
-pub(crate) use plan::row_perplexities;
+pub(crate) use plan::row_entropies;
 pub use sinkhorn::{Coupling, SinkhornLimits, sinkhorn_knopp, sinkhorn_log};
-pub(crate) use symmetric::{Balancer, carried_scores};
+pub(crate) use symmetric::{Balancer, Limits};
 
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::matrix::Matrix;
+use crate::parallel::StopFlag;
 
 /// The plan of the entropic self-transport of `scores` (n x k) with weights that sum to 1, by symmetric scaling.
 ///
@@ -36,6 +37,9 @@ pub fn self_transport(scores: &Matrix, weights: &[f64], epsilon: f64, tolerance:
             expected: "it must be positive and finite".into(),
         });
     }
+    if weights.is_empty() {
+        return Err(Error::Empty { rows: 0, columns: scores.columns() });
+    }
     if weights.len() != scores.rows() {
         return Err(Error::WeightCount { expected: scores.rows(), found: weights.len() });
     }
@@ -49,7 +53,8 @@ pub fn self_transport(scores: &Matrix, weights: &[f64], epsilon: f64, tolerance:
     let kernel = Kernel::of(scores, epsilon);
     let nothing = Matrix::zeros(scores.rows(), 0);
     let start = vec![0.0; weights.len()];
-    let balanced = Balancer::default().balance(&kernel, weights, start, &nothing, tolerance, 1000);
+    let limits = Limits { tolerance, max_passes: 1000, stop: StopFlag::default() };
+    let balanced = Balancer::default().balance(&kernel, weights, start, &nothing, &limits);
     let error = balanced.marginal_error;
     Ok((Plan::new(scores.clone(), weights.to_vec(), balanced.potential, epsilon, None), error))
 }
@@ -58,6 +63,10 @@ pub fn self_transport(scores: &Matrix, weights: &[f64], epsilon: f64, tolerance:
 mod tests {
     use super::*;
     use crate::testing;
+
+    fn within(tolerance: f64) -> Limits {
+        Limits { tolerance, max_passes: 1000, stop: StopFlag::default() }
+    }
 
     fn cost(scores: &Matrix) -> Matrix {
         Matrix::from_fn(scores.rows(), scores.rows(), |i, j| {
@@ -94,7 +103,8 @@ mod tests {
         for exponent in -12..=12 {
             let epsilon = 10f64.powi(exponent);
             let kernel = Kernel::of(&scores, epsilon);
-            let plan = Balancer::default().balance(&kernel, &weights, vec![0.0; n], &Matrix::zeros(n, 0), 1e-10, 1000);
+            let plan =
+                Balancer::default().balance(&kernel, &weights, vec![0.0; n], &Matrix::zeros(n, 0), &within(1e-10));
             assert!(plan.marginal_error <= 1e-10);
             assert!(kernel.passes() <= 24, "{} passes at epsilon {epsilon}", kernel.passes());
         }
@@ -108,7 +118,7 @@ mod tests {
         let kernel = Kernel::of(&scores, 0.1);
         for bad in [1e3, -1e3, f64::NAN, f64::INFINITY] {
             let start = (0..n).map(|i| if i % 2 == 0 { bad } else { 0.0 }).collect();
-            let plan = Balancer::default().balance(&kernel, &weights, start, &scores, 1e-12, 1000);
+            let plan = Balancer::default().balance(&kernel, &weights, start, &scores, &within(1e-12));
             assert!(plan.marginal_error <= 1e-12, "{bad}: {}", plan.marginal_error);
         }
     }

@@ -14,8 +14,8 @@ pub struct Plan {
     /// f = g / epsilon.
     scaled_potential: Vec<f64>,
     epsilon: f64,
-    /// The sum of whole-number weights.
-    repeated: Option<f64>,
+    /// The sum of the counts, where samples have counts.
+    total_count: Option<f64>,
     /// a_i exp(f_i), and 0 where a_i is 0.
     u: Vec<f64>,
     kernel: Kernel,
@@ -27,11 +27,11 @@ impl Plan {
         weights: Vec<f64>,
         scaled_potential: Vec<f64>,
         epsilon: f64,
-        repeated: Option<f64>,
+        total_count: Option<f64>,
     ) -> Self {
         let u = weights.iter().zip(&scaled_potential).map(|(&a, f)| if a > 0.0 { a * f.exp() } else { 0.0 }).collect();
         let kernel = Kernel::of(&scores, epsilon);
-        Self { scores, weights, scaled_potential, epsilon, repeated, u, kernel }
+        Self { scores, weights, scaled_potential, epsilon, total_count, u, kernel }
     }
 
     /// Number of samples n.
@@ -87,11 +87,17 @@ impl Plan {
     }
 
     /// Row i of the plan; it sums to a_i.
+    ///
+    /// # Panics
+    /// If there is no sample i.
     pub fn row(&self, row: usize) -> Vec<f64> {
         self.kernel.row(row).iter().zip(&self.u).map(|(k, u)| k * (self.u[row] * u)).collect()
     }
 
     /// The `count` strongest partners of sample i, itself included: (sample, share of i's mass), strongest first.
+    ///
+    /// # Panics
+    /// If there is no sample i.
     pub fn partners(&self, row: usize, count: usize) -> Vec<(usize, f64)> {
         strongest(&self.shares(&self.scores.row(row)), count)
     }
@@ -120,16 +126,16 @@ impl Plan {
         shares
     }
 
-    /// The perplexity of each row: exp of the entropy of its shares, the number of samples it spreads over, from 1 to n. Where
-    /// all weights were whole numbers, a sample of weight w counts as w samples.
+    /// The perplexity of each row: exp of the entropy of its shares, the number of samples it spreads over, from 1 to n. Where samples
+    /// have counts, sample j counts as so many.
     pub fn perplexities(&self) -> Vec<f64> {
-        let mut perplexities = row_perplexities(&self.kernel, &self.u, &self.weights, self.repeated);
-        for (i, perplexity) in perplexities.iter_mut().enumerate().filter(|(i, _)| self.weights[*i] == 0.0) {
+        let mut entropies = row_entropies(&self.kernel, &self.u, &self.weights, self.total_count);
+        for (i, entropy) in entropies.iter_mut().enumerate().filter(|(i, _)| self.weights[*i] == 0.0) {
             let shares = self.shares(&self.scores.row(i));
-            let surprise = |(q, a): (&f64, &f64)| -q * (q / self.repeated.map_or(1.0, |count| a * count)).ln();
-            *perplexity = shares.iter().zip(&self.weights).filter(|(q, _)| **q > 0.0).map(surprise).sum::<f64>().exp();
+            let surprise = |(q, a): (&f64, &f64)| -q * (q / self.total_count.map_or(1.0, |count| a * count)).ln();
+            *entropy = shares.iter().zip(&self.weights).filter(|(q, _)| **q > 0.0).map(surprise).sum::<f64>();
         }
-        perplexities
+        entropies.into_iter().map(f64::exp).collect()
     }
 
     /// The scores of each sample averaged over its partners: diag(a)^-1 pi Z (n pi Z for uniform weights).
@@ -163,19 +169,19 @@ impl Plan {
     }
 }
 
-/// The perplexity of each row (or of each witness, where the kernel has some) of the plan with scalings `u`: exp of the entropy of
-/// its shares q. With a sum of repeated samples,
-/// sample j stands for a_j sum samples with an equal part of its share: -sum_j q_j log(q_j / (a_j sum)).
-pub(crate) fn row_perplexities(kernel: &Kernel, u: &[f64], weights: &[f64], repeated: Option<f64>) -> Vec<f64> {
+/// The entropy of the shares q of each row (or of each witness, where the kernel has some) of the plan with scalings `u`. Where samples
+/// have counts, which sum to `total_count`, sample j is a_j times that many samples with an equal part of its share each:
+/// -sum_j q_j log(q_j / count_j).
+pub(crate) fn row_entropies(kernel: &Kernel, u: &[f64], weights: &[f64], total_count: Option<f64>) -> Vec<f64> {
     let mut entropies = kernel.row_entropies(u);
-    if let Some(count) = repeated {
+    if let Some(count) = total_count {
         let logs = |j: usize| if u[j] > 0.0 { u[j] * (weights[j] * count).ln() } else { 0.0 };
         let sums = kernel.exact(&Matrix::from_fn(u.len(), 2, |j, c| if c == 0 { u[j] } else { logs(j) }), u);
         for (i, entropy) in entropies.iter_mut().enumerate() {
             *entropy += sums.get(i, 1) / sums.get(i, 0);
         }
     }
-    entropies.into_iter().map(f64::exp).collect()
+    entropies
 }
 
 /// The `count` largest shares with their positions, largest first; ties in order of position.

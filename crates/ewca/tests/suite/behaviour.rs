@@ -131,13 +131,17 @@ fn restarts_keep_the_lowest_loss() {
     let fixture = fixture("khan2001");
     let samples = fixture.samples();
     let params = Ewca::params(5).epsilon(100.0);
-    let one = params.clone().fit(&samples).unwrap();
+    let one = params.clone().single_start().fit(&samples).unwrap();
     let many = params.restarts(30).seed(1).fit(&samples).unwrap();
     check_fit(&samples, &many);
     assert!(many.converged());
     // From PCA 792.186; the best optimum known is 789.483.
     assert!((one.loss - 792.1863815).abs() < 1e-6);
+    assert_eq!((one.starts, one.agreeing_starts), (1, 1));
     assert!(many.loss < 789.49 && many.attempt > 0, "{} in attempt {}", many.loss, many.attempt);
+    // PCA, 30 random ones and one by continuation; not all of them end there.
+    assert_eq!(many.starts, 32);
+    assert!(many.agreeing_starts < 32);
 }
 
 #[test]
@@ -172,14 +176,14 @@ fn wanted_perplexities_are_met() {
             let model = Ewca::params(k).perplexity(wanted).fit(&samples).unwrap();
             check_fit(&samples, &model);
             assert!(model.converged(), "{name} {wanted}: {}", model.termination);
-            let off = (model.perplexity.mean / wanted - 1.0).abs();
-            assert!(off < 5e-3, "{name}: wanted {wanted}, got {}", model.perplexity.mean);
+            let off = (model.perplexity.overall / wanted - 1.0).abs();
+            assert!(off < 5e-3, "{name}: wanted {wanted}, got {}", model.perplexity.overall);
         }
     }
     let fixture = fixture("khan2001");
     let samples = fixture.samples();
     let model = Ewca::params(5).fit(&samples).unwrap();
-    assert!((model.perplexity.mean / ewca::DEFAULT_PERPLEXITY - 1.0).abs() < 5e-3);
+    assert!((model.perplexity.overall / ewca::DEFAULT_PERPLEXITY - 1.0).abs() < 5e-3);
     let wrong = Ewca::params(5).perplexity(63.0).fit(&samples).unwrap_err();
     assert!(matches!(wrong, Error::Parameter { name: "perplexity", .. }), "{wrong}");
 }
@@ -201,7 +205,7 @@ fn a_path_runs_from_pca_to_collapse() {
     assert!(at(0.01).distance_to_pca < 1e-6 && !at(0.01).certificate.collapsed);
     assert!(at(5000.0).certificate.collapsed);
     for pair in [0.01, 5.0, 30.0, 60.0, 200.0].windows(2) {
-        assert!(at(pair[0]).perplexity.mean < at(pair[1]).perplexity.mean);
+        assert!(at(pair[0]).perplexity.overall < at(pair[1]).perplexity.overall);
         assert!(at(pair[0]).loss < at(pair[1]).loss);
         assert!(at(pair[0]).distance_to_pca < at(pair[1]).distance_to_pca);
     }
@@ -265,8 +269,8 @@ fn transforms_and_plans() {
     assert!(matches!(plan.dense(1000), Err(Error::Memory { needed: 31752, budget: 1000, .. })));
     assert_eq!(plan.partners(0, 100).len(), 63);
     let perplexities = plan.perplexities();
-    let mean = perplexities.iter().sum::<f64>() / 63.0;
-    assert!((mean - model.perplexity.mean).abs() < 1e-9);
+    let overall = (perplexities.iter().map(|p| p.ln()).sum::<f64>() / 63.0).exp();
+    assert!((overall - model.perplexity.overall).abs() < 1e-9);
 }
 
 #[test]
@@ -399,7 +403,9 @@ fn bad_parameters_are_named() {
         assert!(matches!(error(Ewca::params(1).tolerance(tolerance)), Error::Parameter { name: "tolerance", .. }));
     }
     assert!(matches!(error(Ewca::params(1).max_iterations(0)), Error::Parameter { name: "max_iterations", .. }));
-    assert!(matches!(error(Ewca::params(1).threads(0)), Error::Parameter { name: "threads", .. }));
+    for threads in [0, 1025, usize::MAX] {
+        assert!(matches!(error(Ewca::params(1).threads(threads)), Error::Parameter { name: "threads", .. }));
+    }
     let constant = [2.0; 6];
     let constant = Ewca::params(1).fit(&Samples::new(&constant, 3, 2).unwrap()).unwrap_err();
     assert_eq!(constant, Error::Constant);
@@ -449,18 +455,17 @@ fn the_iteration_limit_holds_when_the_tolerance_is_met_at_a_saddle() {
 }
 
 #[test]
-fn whole_weights_are_repetitions_for_perplexities_too() {
-    // The search for a perplexity used to count samples, whatever their weights.
+fn counts_are_repetitions_for_perplexities_too() {
     let x = blobs(20, 6);
     let weights: Vec<f64> = (0..20).map(|i| (i % 4) as f64).collect();
     let repeated: Vec<f64> = (0..20).flat_map(|i| x[i * 6..(i + 1) * 6].repeat(weights[i] as usize)).collect();
-    let samples = Samples::new(&x, 20, 6).unwrap().with_weights(&weights).unwrap();
+    let samples = Samples::new(&x, 20, 6).unwrap().with_counts(&weights).unwrap();
     assert_eq!(samples.count(), 30.0);
     for params in [Ewca::params(2), Ewca::params(2).perplexity(8.0)] {
         let one = params.clone().fit(&samples).unwrap();
         let other = params.fit(&Samples::new(&repeated, 30, 6).unwrap()).unwrap();
         assert!((one.epsilon / other.epsilon - 1.0).abs() < 1e-8);
-        assert!((one.perplexity.mean / other.perplexity.mean - 1.0).abs() < 1e-8);
+        assert!((one.perplexity.overall / other.perplexity.overall - 1.0).abs() < 1e-8);
         assert!((one.loss / other.loss - 1.0).abs() < 1e-9);
     }
 }

@@ -107,7 +107,7 @@ pub fn khan2001_train() -> (Vec<f64>, usize, usize) {
 }
 
 /// A little-endian f64 array of one or two dimensions (one dimension becomes a column).
-fn read_npy(path: &std::path::Path) -> Matrix {
+pub fn read_npy(path: &std::path::Path) -> Matrix {
     let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let length = u16::from_le_bytes([bytes[8], bytes[9]]) as usize;
     let header = std::str::from_utf8(&bytes[10..10 + length]).unwrap();
@@ -122,6 +122,12 @@ fn read_npy(path: &std::path::Path) -> Matrix {
     } else {
         Matrix::from_row_major(rows, columns, &values).unwrap()
     }
+}
+
+/// Data of `fixtures/audit`, row-major, and their shape.
+pub fn audited(name: &str) -> (Vec<f64>, usize, usize) {
+    let x = read_npy(&folder("audit").join(format!("{name}.npy")));
+    (x.to_row_major(), x.rows(), x.columns())
 }
 
 pub fn product(a: &Matrix, b: &Matrix) -> Matrix {
@@ -150,7 +156,11 @@ pub fn check_fit(samples: &Samples<'_, f64>, model: &Model) {
         &model.explained_variance,
         &model.explained_variance_ratio,
         &model.certificate.eigenvalues,
-        &[model.loss, model.epsilon, model.perplexity.mean, model.perplexity.min, model.perplexity.max],
+        &[model.loss, model.epsilon, model.perplexity.overall, model.perplexity.median],
+        &[model.perplexity.min, model.perplexity.max],
+        &model.certificate.residuals,
+        &model.certificate.rounding,
+        &model.certificate.angles,
         &[model.certificate.marginal_error, model.certificate.duality_gap, model.certificate.relative_gradient],
         &[model.certificate.eigen_deficit, model.distance_to_pca],
     ];
@@ -189,60 +199,34 @@ pub fn check_fit(samples: &Samples<'_, f64>, model: &Model) {
         assert!((v / total - ratio).abs() < 1e-10);
     }
 
-    // The plan from its potentials: marginals, primal value, perplexity.
-    let distance = |i: usize, j: usize| -> f64 { (0..k).map(|l| (scores.get(i, l) - scores.get(j, l)).powi(2)).sum() };
-    let g = &model.potential;
-    let (mut marginal_error, mut cost, mut entropy) = (0.0, 0.0, 0.0);
-    let mut perplexities = Vec::new();
-    for i in (0..n).filter(|&i| a[i] > 0.0) {
-        // What is below exp(-100) adds nothing to any sum here, and takes time.
-        let entry = |j: usize| match (g[i] + g[j] - distance(i, j)) / epsilon {
-            exponent if a[j] > 0.0 && exponent > -100.0 => a[i] * a[j] * exponent.exp(),
-            _ => 0.0,
-        };
-        let row: Vec<f64> = (0..n).map(entry).collect();
-        let mass: f64 = row.iter().sum();
-        marginal_error += (mass - a[i]).abs();
-        for (j, &p) in row.iter().enumerate().filter(|(_, p)| **p > 0.0) {
-            cost += p * distance(i, j);
-            entropy += p * (p / (a[i] * a[j])).ln();
-        }
-        // A sample of whole weight w is w samples, which share what it gets.
-        let samples_at = |j: usize| model.repeated.map_or(1.0, |count| (a[j] * count).round());
-        let h: f64 =
-            (0..n).filter(|&j| row[j] > 0.0).map(|j| -(row[j] / mass) * (row[j] / mass / samples_at(j)).ln()).sum();
-        perplexities.push((h.exp(), samples_at(i)));
-    }
+    // The plan from its potentials: marginals, primal value, entropies, and what it carries.
+    let plan = recomputed_plan(model, a);
     let certificate = &model.certificate;
+    let marginal_error = plan.marginal_error;
     assert!(
         (marginal_error - certificate.marginal_error).abs() <= 1e-10 + 0.01 * marginal_error,
-        "marginal error {marginal_error}"
+        "marginal error {marginal_error}, said {}",
+        certificate.marginal_error
     );
     let kept: f64 = model.explained_variance.iter().sum();
-    let primal = total - kept + cost + epsilon * entropy;
+    let primal = total - kept + plan.cost + epsilon * plan.entropy;
     let scale = total + certificate.duality_gap;
-    // At a perfect plan primal = dual = loss; otherwise they differ by no more than the marginal error lets them.
-    let slack = 1e-9 * scale + 1e-12 * epsilon + 10.0 * marginal_error * (scale + epsilon * (n as f64).ln());
+    // At a perfect plan primal = dual = loss; otherwise they differ by no more than the marginal error lets them, and by what
+    // rounding leaves of the entropy.
+    let slack = 1e-9 * scale + 1e-15 * epsilon + 10.0 * marginal_error * (scale + epsilon * (n as f64).ln());
     assert!((primal - model.loss).abs() <= slack, "primal {primal}, dual {}", model.loss);
     assert!(certificate.duality_gap >= 0.0);
-    let count: f64 = perplexities.iter().map(|(_, samples)| samples).sum();
-    assert_eq!(count, samples.count());
-    let mean = perplexities.iter().map(|(perplexity, samples)| perplexity * samples).sum::<f64>() / count;
-    assert!((mean - model.perplexity.mean).abs() < 1e-6 * mean, "perplexity {mean}, said {}", model.perplexity.mean);
-    assert!(
-        model.perplexity.min <= model.perplexity.mean + 1e-9 && model.perplexity.mean <= model.perplexity.max + 1e-9
-    );
-    assert!(model.perplexity.min >= 1.0 - 1e-9 && model.perplexity.max <= count * (1.0 + 1e-9));
-
-    // The eigenvalues of M and what is said of them.
-    assert_eq!(certificate.eigenvalues.len(), k);
-    assert!(certificate.eigenvalues.windows(2).all(|w| w[0] >= w[1]));
-    assert_eq!(certificate.collapsed, certificate.eigenvalues.iter().any(|x| *x <= 0.0));
-    assert!(certificate.eigen_deficit >= 0.0);
+    check_perplexity(samples, model, &plan);
+    check_residuals(samples, model, &plan);
+    if n <= SMALL {
+        check_gap(model, a, &plan);
+        check_eigenvalues(samples, model);
+    }
     if model.termination == Termination::Converged {
         assert!(certificate.relative_gradient <= 1e-5, "converged at gradient {}", certificate.relative_gradient);
         assert!(certificate.marginal_error <= 1e-5, "converged at marginal error {}", certificate.marginal_error);
     }
+    assert!(model.agreeing_starts >= 1 && model.agreeing_starts <= model.starts);
 
     // History: passes grow; the loss falls within an attempt at fixed epsilon (up to the accuracy of early plans).
     assert!(model.history.windows(2).all(|w| w[0].kernel_passes <= w[1].kernel_passes));
@@ -250,4 +234,273 @@ pub fn check_fit(samples: &Samples<'_, f64>, model: &Model) {
         let noise = 1e-9 * scale + (w[0].marginal_error + w[1].marginal_error) * (scale + epsilon * (n as f64).ln());
         assert!(w[1].loss <= w[0].loss + noise, "loss rose from {} to {}", w[0].loss, w[1].loss);
     }
+}
+
+/// Up to so many samples check_fit also computes what takes the square of them in memory, and M.
+const SMALL: usize = 400;
+
+/// What the potentials of a model say of its plan.
+struct RecomputedPlan {
+    marginal_error: f64,
+    cost: f64,
+    entropy: f64,
+    /// Of each sample that carries weight: its number, and the entropy of its row.
+    entropies: Vec<(usize, f64)>,
+    /// pi Z.
+    carried: Matrix,
+}
+
+fn squared_distance(scores: &Matrix, i: usize, j: usize) -> f64 {
+    (0..scores.columns()).map(|l| (scores.get(i, l) - scores.get(j, l)).powi(2)).sum()
+}
+
+/// pi_ij, for samples that carry weight.
+fn plan_entry(model: &Model, a: &[f64], i: usize, j: usize) -> f64 {
+    // What is below exp(-100) adds nothing to any sum here, and takes time.
+    let g = &model.potential;
+    match (g[i] + g[j] - squared_distance(&model.scores, i, j)) / model.epsilon {
+        exponent if a[i] > 0.0 && a[j] > 0.0 && exponent > -100.0 => a[i] * a[j] * exponent.exp(),
+        _ => 0.0,
+    }
+}
+
+/// How many samples sample j stands for.
+fn count_of(model: &Model, a: &[f64], j: usize) -> f64 {
+    model.total_count.map_or(1.0, |count| a[j] * count)
+}
+
+fn recomputed_plan(model: &Model, a: &[f64]) -> RecomputedPlan {
+    let (n, k) = (model.n_samples(), model.n_components());
+    let (mut marginal_error, mut cost, mut entropy) = (0.0, 0.0, 0.0);
+    let (mut entropies, mut carried) = (Vec::new(), Matrix::zeros(n, k));
+    for i in (0..n).filter(|&i| a[i] > 0.0) {
+        let row: Vec<f64> = (0..n).map(|j| plan_entry(model, a, i, j)).collect();
+        let mass: f64 = row.iter().sum();
+        marginal_error += (mass - a[i]).abs();
+        let mut h = 0.0;
+        for (j, &p) in row.iter().enumerate().filter(|(_, p)| **p > 0.0) {
+            cost += p * squared_distance(&model.scores, i, j);
+            entropy += p * (p / (a[i] * a[j])).ln();
+            h -= p / mass * (p / mass / count_of(model, a, j)).ln();
+            for l in 0..k {
+                carried.set(i, l, carried.get(i, l) + p * model.scores.get(j, l));
+            }
+        }
+        entropies.push((i, h));
+    }
+    RecomputedPlan { marginal_error, cost, entropy, entropies, carried }
+}
+
+/// The perplexity of the plan, and of its rows.
+fn check_perplexity(samples: &Samples<'_, f64>, model: &Model, plan: &RecomputedPlan) {
+    let (a, said) = (samples.weights(), &model.perplexity);
+    let overall = plan.entropies.iter().map(|&(i, h)| a[i] * h).sum::<f64>().exp();
+    assert!((overall / said.overall - 1.0).abs() < 1e-6, "perplexity {overall}, said {}", said.overall);
+    let mut rows: Vec<(f64, f64)> = plan.entropies.iter().map(|&(i, h)| (h.exp(), a[i])).collect();
+    rows.sort_by(|x, y| x.0.total_cmp(&y.0));
+    let (least, most) = (rows[0].0, rows[rows.len() - 1].0);
+    assert!((least / said.min - 1.0).abs() < 1e-6 && (most / said.max - 1.0).abs() < 1e-6, "{said:?}: {least} {most}");
+    // Half of the weight lies at or below the median, half at or above, up to one sample.
+    let below: f64 = rows.iter().filter(|row| row.0 < said.median * (1.0 - 1e-6)).map(|row| row.1).sum();
+    let above: f64 = rows.iter().filter(|row| row.0 > said.median * (1.0 + 1e-6)).map(|row| row.1).sum();
+    assert!(below <= 0.5 + 1e-9 && above <= 0.5 + 1e-9, "median {}: {below} below, {above} above", said.median);
+    let count: f64 = (0..a.len()).filter(|&i| a[i] > 0.0).map(|i| count_of(model, a, i)).sum();
+    assert!((count / samples.count() - 1.0).abs() < 1e-12 && said.max <= count * (1.0 + 1e-9));
+    if let Some(floor) = said.floor {
+        assert!(floor <= said.overall, "{said:?}");
+    }
+}
+
+/// M u_j by the definition, M = X'(2 pi - diag(a))X, and what of it leaves the subspace: relative to each component.
+fn check_residuals(samples: &Samples<'_, f64>, model: &Model, plan: &RecomputedPlan) {
+    let (n, d, k) = (samples.rows(), samples.columns(), model.n_components());
+    let (a, u, certificate) = (samples.weights(), &model.components, &model.certificate);
+    let mut image = Matrix::zeros(d, k);
+    for i in (0..n).filter(|&i| a[i] > 0.0) {
+        let row = samples.row(i).unwrap();
+        for j in 0..k {
+            let factor = 2.0 * plan.carried.get(i, j) - a[i] * model.scores.get(i, j);
+            for l in 0..d {
+                image.set(l, j, image.get(l, j) + factor * (row[l] - model.mean[l]));
+            }
+        }
+    }
+    let total = model.explained_variance[0] / model.explained_variance_ratio[0];
+    let inside = product(&u.transposed(), &image);
+    let symmetric = Matrix::from_fn(k, k, |i, j| 0.5 * (inside.get(i, j) + inside.get(j, i)));
+    let (values, turn) = jacobi(&symmetric);
+    let back = product(u, &inside);
+    let leaving = Matrix::from_fn(d, k, |i, j| image.get(i, j) - back.get(i, j));
+    let leaving = product(&leaving, &turn);
+    assert_eq!(certificate.residuals.len(), k);
+    // An approximate kernel has another gradient; the exact one is tested by its own numbers.
+    if certificate.approximation.is_some() {
+        return;
+    }
+    for j in 0..k {
+        let against = values[j].abs().max(model.explained_variance[j]);
+        // Divided first: squares of tiny numbers are nothing.
+        let ours = leaving.column(j).iter().map(|x| (x / against).powi(2)).sum::<f64>().sqrt();
+        let said = certificate.residuals[j];
+        let slack = 1e-12 + 10.0 * certificate.rounding[j] + (1e-12 + 40.0 * plan.marginal_error) * (total / against);
+        assert!((ours - said).abs() <= 0.01 * ours + slack, "component {j}: residual {ours:e}, said {said:e}");
+    }
+    let most = certificate.residuals.iter().fold(0.0, |m: f64, x| m.max(*x));
+    assert_eq!(certificate.relative_gradient, most);
+    assert!(certificate.angles.len() == k && certificate.angles.iter().all(|angle| (0.0..=90.0).contains(angle)));
+}
+
+/// The gap between the loss and the cost of a feasible plan, pair by pair.
+fn check_gap(model: &Model, a: &[f64], plan: &RecomputedPlan) {
+    let n = model.n_samples();
+    if model.certificate.approximation.is_some() {
+        return;
+    }
+    let pi = Matrix::from_fn(n, n, |i, j| plan_entry(model, a, i, j));
+    let rows: Vec<f64> = (0..n).map(|i| pi.column(i).iter().sum()).collect();
+    let x: Vec<f64> = (0..n).map(|i| if rows[i] > 0.0 { (a[i] / rows[i]).min(1.0) } else { 0.0 }).collect();
+    let lacking: Vec<f64> =
+        (0..n).map(|i| (a[i] - x[i] * (0..n).map(|j| pi.get(i, j) * x[j]).sum::<f64>()).max(0.0)).collect();
+    let t: f64 = lacking.iter().sum();
+    let (mut cost, mut entropy) = (0.0, 0.0);
+    for i in 0..n {
+        for j in 0..n {
+            let extra = if t > 0.0 { lacking[i] * lacking[j] / t } else { 0.0 };
+            let p = x[i] * pi.get(i, j) * x[j] + extra;
+            if p > 0.0 {
+                cost += p * squared_distance(&model.scores, i, j);
+                entropy += p * (p / (a[i] * a[j])).ln();
+            }
+        }
+    }
+    let feasible = cost + model.epsilon * entropy;
+    let kept: f64 = model.explained_variance.iter().sum();
+    let total = kept / model.explained_variance_ratio.iter().sum::<f64>();
+    let gap = feasible - (model.loss - (total - kept));
+    let said = model.certificate.duality_gap;
+    let noise = 1e-9 * (total + model.epsilon * 1e-5) + 1e-13 * model.epsilon;
+    assert!(gap <= said + noise, "gap {gap:e}, said {said:e}");
+    let most = noise + 1e3 * gap.max(0.0) + 10.0 * plan.marginal_error * (total + model.epsilon * (n as f64).ln());
+    assert!(said <= most, "gap {gap:e}, said {said:e}");
+}
+
+/// The eigenvalues of M in the span of the data, and what is said of them.
+fn check_eigenvalues(samples: &Samples<'_, f64>, model: &Model) {
+    let (n, k, a) = (samples.rows(), model.n_components(), samples.weights());
+    let certificate = &model.certificate;
+    assert_eq!(certificate.eigenvalues.len(), k);
+    assert!(certificate.eigenvalues.windows(2).all(|w| w[0] >= w[1]));
+    assert_eq!(certificate.collapsed, certificate.eigenvalues.iter().any(|x| *x <= 0.0));
+    assert!(certificate.eigen_deficit >= 0.0);
+    if certificate.approximation.is_some() || certificate.omitted_variance > 0.0 {
+        return;
+    }
+    let centred = Matrix::from_row_major(
+        n,
+        samples.columns(),
+        &(0..n)
+            .flat_map(|i| samples.row(i).unwrap().iter().zip(&model.mean).map(|(x, m)| x - m).collect::<Vec<_>>())
+            .collect::<Vec<_>>(),
+    )
+    .unwrap();
+    let basis = row_space(&centred, a);
+    let y = product(&centred, &basis);
+    let r = basis.columns();
+    let mut weighted = Matrix::zeros(n, r);
+    for i in (0..n).filter(|&i| a[i] > 0.0) {
+        let plan: Vec<f64> = (0..n).map(|j| plan_entry(model, a, i, j)).collect();
+        for l in 0..r {
+            let carried: f64 = plan.iter().zip(y.column(l)).map(|(p, y)| p * y).sum();
+            weighted.set(i, l, 2.0 * carried - a[i] * y.get(i, l));
+        }
+    }
+    let m = product(&y.transposed(), &weighted);
+    let (values, _) = jacobi(&Matrix::from_fn(r, r, |i, j| 0.5 * (m.get(i, j) + m.get(j, i))));
+    let largest = values.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+    let slack = (1e-9 + 4.0 * certificate.marginal_error) * largest;
+    let said = certificate.eigenvalues.iter().chain(&certificate.next_eigenvalue);
+    for (at, (ours, said)) in values.iter().zip(said).enumerate() {
+        assert!((ours - said).abs() <= slack, "eigenvalue {at} of M: {ours}, said {said}");
+    }
+    // The deficit: what the leading eigenvectors of M would still win.
+    let frame = product(&basis.transposed(), &model.components);
+    let trace: f64 =
+        product(&frame.transposed(), &product(&m, &frame)).as_column_major().iter().step_by(k + 1).sum::<f64>();
+    let sum: f64 = values[..k].iter().sum();
+    let deficit = (sum - trace).max(0.0);
+    let said = certificate.eigen_deficit * if sum.abs() > 0.0 { sum.abs() } else { largest };
+    assert!((deficit - said).abs() <= k as f64 * slack, "deficit {deficit:e}, said {said:e}");
+}
+
+/// An orthonormal basis of the rows that carry weight, by Gram and Schmidt, twice; the longest row that is left comes first.
+fn row_space(centred: &Matrix, a: &[f64]) -> Matrix {
+    let mut rows: Vec<Vec<f64>> = (0..centred.rows()).filter(|&i| a[i] > 0.0).map(|i| centred.row(i)).collect();
+    let square = |row: &Vec<f64>| row.iter().map(|x| x * x).sum::<f64>();
+    let largest = rows.iter().map(square).fold(0.0, f64::max);
+    let mut basis: Vec<Vec<f64>> = Vec::new();
+    while basis.len() < centred.columns() && !rows.is_empty() {
+        let at = (0..rows.len()).max_by(|&i, &j| square(&rows[i]).total_cmp(&square(&rows[j]))).unwrap();
+        let mut next = rows.swap_remove(at);
+        for _ in 0..2 {
+            for b in &basis {
+                let along: f64 = next.iter().zip(b).map(|(x, y)| x * y).sum();
+                next.iter_mut().zip(b).for_each(|(x, y)| *x -= along * y);
+            }
+        }
+        let length = square(&next).sqrt();
+        if length * length <= 1e-20 * largest {
+            break;
+        }
+        next.iter_mut().for_each(|x| *x /= length);
+        for row in &mut rows {
+            let along: f64 = row.iter().zip(&next).map(|(x, y)| x * y).sum();
+            row.iter_mut().zip(&next).for_each(|(x, y)| *x -= along * y);
+        }
+        basis.push(next);
+    }
+    Matrix::from_fn(centred.columns(), basis.len(), |i, j| basis[j][i])
+}
+
+/// Eigenvalues, descending, and eigenvectors of a symmetric matrix, by Jacobi's rotations.
+pub fn jacobi(matrix: &Matrix) -> (Vec<f64>, Matrix) {
+    let n = matrix.rows();
+    // In units of the largest entry, so that squares neither vanish nor overflow.
+    let unit = matrix.as_column_major().iter().fold(f64::MIN_POSITIVE, |m: f64, x| m.max(x.abs()));
+    let mut m = Matrix::from_fn(n, n, |i, j| matrix.get(i, j) / unit);
+    let mut v = Matrix::from_fn(n, n, |i, j| if i == j { 1.0 } else { 0.0 });
+    for _ in 0..60 {
+        let off: f64 = (0..n).flat_map(|i| (0..i).map(move |j| (i, j))).map(|(i, j)| m.get(i, j).powi(2)).sum();
+        let on: f64 = (0..n).map(|i| m.get(i, i).powi(2)).sum();
+        if off <= 1e-32 * on || off == 0.0 {
+            break;
+        }
+        for p in 0..n {
+            for q in p + 1..n {
+                if m.get(p, q) == 0.0 {
+                    continue;
+                }
+                let theta = (m.get(q, q) - m.get(p, p)) / (2.0 * m.get(p, q));
+                let t = theta.signum() / (theta.abs() + (theta * theta + 1.0).sqrt());
+                let t = if theta == 0.0 { 1.0 } else { t };
+                let c = 1.0 / (t * t + 1.0).sqrt();
+                let s = t * c;
+                for i in 0..n {
+                    let (x, y) = (m.get(i, p), m.get(i, q));
+                    m.set(i, p, c * x - s * y);
+                    m.set(i, q, s * x + c * y);
+                }
+                for i in 0..n {
+                    let (x, y) = (m.get(p, i), m.get(q, i));
+                    m.set(p, i, c * x - s * y);
+                    m.set(q, i, s * x + c * y);
+                    let (x, y) = (v.get(i, p), v.get(i, q));
+                    v.set(i, p, c * x - s * y);
+                    v.set(i, q, s * x + c * y);
+                }
+            }
+        }
+    }
+    let mut order: Vec<usize> = (0..n).collect();
+    order.sort_by(|&i, &j| m.get(j, j).total_cmp(&m.get(i, i)));
+    (order.iter().map(|&i| unit * m.get(i, i)).collect(), Matrix::from_fn(n, n, |i, j| v.get(i, order[j])))
 }

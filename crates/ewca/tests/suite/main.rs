@@ -2,6 +2,7 @@
 
 mod approximate;
 mod behaviour;
+mod certificate;
 mod common;
 mod fixtures;
 mod many;
@@ -10,3 +11,4 @@ mod paper;
 mod sparse;
 mod streamed;
 mod team;
+mod vectors;

@@ -1,7 +1,9 @@
 //! Many samples: what is left out, begun coarsely or computed in single precision does not show in the result.
 
 use crate::common::{check_fit, subspace_distance};
-use ewca::{Control, Ewca, Observer, Params, Progress, Samples, Termination};
+use ewca::{Control, Error, Ewca, Observer, Params, Phase, Progress, Samples, Termination};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const D: usize = 6;
 
@@ -57,32 +59,47 @@ fn skipping_coarse_starts_and_single_precision_agree_with_neither() {
     check_fit(&samples, &exact);
 }
 
-/// Wants to stop from the beginning.
+/// Raises its flag when the given phase begins.
 struct Impatient {
-    asked: usize,
+    when: fn(Phase) -> bool,
+    flag: Arc<AtomicBool>,
     shown: usize,
 }
 
 impl Observer for Impatient {
     fn observe(&mut self, _: &Progress<'_>) -> Control {
         self.shown += 1;
-        Control::Stop
+        Control::Continue
     }
 
-    fn stopped(&mut self) -> bool {
-        self.asked += 1;
-        true
+    fn phase(&mut self, phase: Phase) {
+        self.flag.fetch_or((self.when)(phase), Ordering::Relaxed);
+    }
+
+    fn stop_flag(&self) -> Option<Arc<AtomicBool>> {
+        Some(self.flag.clone())
     }
 }
 
 #[test]
-fn fits_of_fewer_samples_can_be_stopped_too() {
+fn fits_can_be_stopped_in_every_phase() {
     let n = 8300;
     let data = clouds(n);
-    let mut impatient = Impatient { asked: 0, shown: 0 };
-    let model = params().check().unwrap().fit_observed(&Samples::new(&data, n, D).unwrap(), &mut impatient).unwrap();
-    assert_eq!(model.termination, Termination::Interrupted);
-    assert!(impatient.asked >= 1 && impatient.shown == 1, "{} {}", impatient.asked, impatient.shown);
+    let samples = Samples::new(&data, n, D).unwrap();
+    let stopped = |when: fn(Phase) -> bool| {
+        let mut impatient = Impatient { when, flag: Arc::default(), shown: 0 };
+        (params().check().unwrap().fit_observed(&samples, &mut impatient), impatient.shown)
+    };
+    // There is nothing to return yet.
+    for when in [|phase| phase == Phase::Reduction, |phase| matches!(phase, Phase::Coarse { samples: 1660 })] {
+        let (result, shown) = stopped(when);
+        assert_eq!((result.unwrap_err(), shown), (Error::Stopped, 0));
+    }
+    let (result, shown) = stopped(|phase| phase == Phase::Iterations);
+    assert_eq!((result.unwrap().termination, shown), (Termination::Interrupted, 1));
+    // What is finished is returned as it is.
+    let (result, _) = stopped(|phase| phase == Phase::Finish);
+    assert!(result.unwrap().converged());
 }
 
 /// What is easy for a few samples must hold for many: duplicates, coordinates that never change, epsilons without bounds.

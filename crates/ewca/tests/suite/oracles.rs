@@ -76,7 +76,7 @@ proptest! {
         let kept: f64 = collapsed.explained_variance.iter().sum();
         let smallest: f64 = all[rank - k..].iter().sum();
         prop_assert!((kept - smallest).abs() < 1e-7 * total, "{kept} {smallest}");
-        prop_assert!((collapsed.perplexity.mean - n as f64).abs() < 1e-3 * n as f64);
+        prop_assert!((collapsed.perplexity.overall - n as f64).abs() < 1e-3 * n as f64);
     }
 
     /// X -> cX with epsilon -> c^2 epsilon leaves U and multiplies the loss by c^2.
@@ -147,25 +147,7 @@ proptest! {
     /// Integer weights equal repeated rows, and a data set repeated as a whole keeps U and loss.
     #[test]
     fn weights_are_repetitions((n, d, k, seed) in shape(), relative in -1.5f64..0.3) {
-        let x = data(n, d, seed);
-        let epsilon = 10f64.powf(relative) * variance(&x, d);
-        let weights: Vec<f64> = (0..n).map(|i| (1 + i % 3) as f64).collect();
-        let samples = Samples::new(&x, n, d).unwrap().with_weights(&weights).unwrap();
-        let weighted = Ewca::params(k).epsilon(epsilon).tolerance(1e-8).fit(&samples).unwrap();
-        check_fit(&samples, &weighted);
-        let repeated: Vec<f64> =
-            (0..n).flat_map(|i| x[i * d..(i + 1) * d].repeat(weights[i] as usize)).collect();
-        let repeated = fit(&repeated, d, k, epsilon);
-        prop_assume!(weighted.converged() && repeated.converged());
-        prop_assert!((weighted.loss - repeated.loss).abs() < 1e-7 * weighted.loss.abs());
-        let close = 1e-4 * eigengap_factor(&weighted);
-        prop_assert!(subspace_distance(&weighted.components, &repeated.components) < close);
-
-        let (once, twice) = (fit(&x, d, k, epsilon), fit(&x.repeat(2), d, k, epsilon));
-        prop_assume!(once.converged() && twice.converged());
-        prop_assert!((once.loss - twice.loss).abs() < 1e-7 * once.loss.abs());
-        let close = 1e-4 * eigengap_factor(&once);
-        prop_assert!(subspace_distance(&once.components, &twice.components) < close);
+        check_repetitions(n, d, k, seed, relative)?;
     }
 
     /// Any scale and any epsilon: finite numbers, an honest certificate, no panic.
@@ -244,4 +226,32 @@ fn saddles_are_left() {
         assert!(model.certificate.eigen_deficit < 1e-8);
         assert!(model.distance_to_pca > 2.0, "{}", solver.name());
     }
+}
+
+fn check_repetitions(n: usize, d: usize, k: usize, seed: u64, relative: f64) -> Result<(), TestCaseError> {
+    let x = data(n, d, seed);
+    let epsilon = 10f64.powf(relative) * variance(&x, d);
+    let weights: Vec<f64> = (0..n).map(|i| (1 + i % 3) as f64).collect();
+    let samples = Samples::new(&x, n, d).unwrap().with_weights(&weights).unwrap();
+    let weighted = Ewca::params(k).epsilon(epsilon).tolerance(1e-8).fit(&samples).unwrap();
+    check_fit(&samples, &weighted);
+    let repeated: Vec<f64> = (0..n).flat_map(|i| x[i * d..(i + 1) * d].repeat(weights[i] as usize)).collect();
+    let repeated = fit(&repeated, d, k, epsilon);
+    prop_assume!(weighted.converged() && repeated.converged());
+    prop_assert!((weighted.loss - repeated.loss).abs() < 1e-7 * weighted.loss.abs());
+    let close = 1e-4 * eigengap_factor(&weighted);
+    prop_assert!(subspace_distance(&weighted.components, &repeated.components) < close);
+
+    let (once, twice) = (fit(&x, d, k, epsilon), fit(&x.repeat(2), d, k, epsilon));
+    prop_assume!(once.converged() && twice.converged());
+    prop_assert!((once.loss - twice.loss).abs() < 1e-7 * once.loss.abs());
+    let close = 1e-4 * eigengap_factor(&once);
+    prop_assert!(subspace_distance(&once.components, &twice.components) < close);
+    Ok(())
+}
+
+/// Two starts went different ways here, and what they found depended on how often samples were repeated.
+#[test]
+fn weights_are_repetitions_where_optima_compete() {
+    check_repetitions(23, 11, 3, 114, -0.5276134058705878).unwrap();
 }
