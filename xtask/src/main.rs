@@ -3,6 +3,7 @@
 
 mod cluster;
 mod mutants_python;
+mod mutants_rust;
 mod page;
 mod python;
 
@@ -19,6 +20,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   report-test  the tests of that page alone: types, units, and a real browser
   mutants python [FILE...]
                small faults put into python/ewca, and whether its tests notice: writes bench/MUTANTS.md (takes an hour)
+  mutants rust [FILE...]
+               small faults put into the Rust code, and whether its tests notice: writes bench/MUTANTS.md (takes an hour)
   bench        the side-by-side benchmark: writes bench/RESULTS.md (takes minutes)";
 
 /// The profile of all steps is `quick` (Cargo.toml), so that each uses what the one before it built.
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
         ["report-page"] => page::build(),
         ["report-test"] => page::test(&[]),
         ["mutants", "python", words @ ..] => mutants_python::test(words),
+        ["mutants", "rust", words @ ..] => mutants_rust::test(words),
         ["bench"] => run(&["python3", "bench/compare.py"]),
         _ => Err(USAGE.to_string()),
     };

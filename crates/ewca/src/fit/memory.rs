@@ -128,3 +128,100 @@ fn most_at_once(shape: &Shape, axes: usize, store_kernel: bool) -> usize {
     let stages = [sum(&reduction), sum(&guess), sum(&coarse), sum(&finish)];
     sum(&always).saturating_add(stages.into_iter().max().unwrap_or(0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(samples: usize, features: usize, components: usize) -> Shape {
+        let (landmarks, elsewhere, streamed) = (None, false, false);
+        Shape { samples, own: samples, features, components, landmarks, elsewhere, streamed }
+    }
+
+    fn numbers(shape: &Shape) -> usize {
+        plan(shape, None).unwrap().bytes / 8
+    }
+
+    /// What products hold for each thread.
+    fn rooms() -> usize {
+        rayon::current_num_threads() + 1
+    }
+
+    #[test]
+    fn numbers_that_are_held_at_once_are_counted() {
+        // Most during the reduction: nine Gram matrices, strips, coordinates twice; beside them 100 x 16 distances, loadings, scores,
+        // what is kept of each sample, and frames.
+        let always = 1600 + 20 * 1024 * rooms() + 3 * 40 + 8 * 200 + 48 * 100 + 24 * 40;
+        assert_eq!(numbers(&shape(100, 20, 2)), always + 9 * 400 + 20 * 4096 + 2 * 2000);
+        // Most at the end: basis, coordinates five times, and the kernel.
+        let kernel = Kernel::bytes(4000, 3, true) / 8;
+        let always = 64_000 + 30 * 1024 * rooms() + 3 * 90 + 8 * 12_000 + 48 * 4000 + 24 * 90;
+        assert_eq!(numbers(&shape(4000, 30, 3)), always + 900 + 5 * 120_000 + kernel);
+        // More features than samples: the Gram matrix is between samples, and coordinates come with its eigenvectors.
+        let always = 3200 + 200 * 1024 * rooms() + 3 * 20_000 + 8 * 800 + 48 * 200 + 24 * 800;
+        assert_eq!(numbers(&shape(200, 5000, 4)), always + 9 * 40_000 + 200 * 4096);
+        // A larger Gram matrix is one for all threads; its eigenvectors take five times as much.
+        let always = 16_000 + (1 << 19) * rooms() + 3 * 3000 + 8 * 5000 + 48 * 1000 + 24 * 3000;
+        assert_eq!(numbers(&shape(1000, 600, 5)), always + 5 * 360_000 + 600 * 4096 + 2 * 600_000);
+        // Many of both: 256 axes, ten times a basis, strips, and coordinates twice.
+        let always = (1 << 22) + (1 << 19) * rooms() + 3 * 30_000 + 8 * 60_000 + 48 * 20_000 + 24 * 768;
+        let many = shape(20_000, 10_000, 3);
+        assert_eq!(numbers(&many), always + 10 * 2_560_000 + 256 * 4096 + 2 * 5_120_000);
+        let MemoryPlan { store_kernel, axes, .. } = plan(&many, None).unwrap();
+        assert_eq!((store_kernel, axes), (false, 256));
+        assert_eq!(plan(&shape(20_000, 10_000, 100), None).unwrap().axes, 400);
+        // With many samples M is made by 48 columns at a time.
+        let always = (1 << 22) + 100 * 1024 * rooms() + 3 * 200 + 8 * 40_000 + 48 * 20_000 + 24 * 200;
+        let kernel = Kernel::bytes(20_000, 2, false) / 8;
+        assert_eq!(numbers(&shape(20_000, 100, 2)), always + 10_000 + 2_000_000 + 4 * 48 * 20_000 + kernel);
+    }
+
+    #[test]
+    fn the_kernel_is_stored_where_it_is_small_and_fits() {
+        let stored = |samples: usize, budget| plan(&shape(samples, 30, 2), budget).unwrap().store_kernel;
+        assert!(stored(4096, None) && !stored(4097, None));
+        let enough = plan(&shape(4096, 30, 2), None).unwrap().bytes;
+        assert!(stored(4096, Some(enough)) && !stored(4096, Some(enough - 1)));
+        let few = Shape { landmarks: Some(500), ..shape(1000, 30, 2) };
+        let many = Shape { landmarks: Some(1000), ..shape(1000, 30, 2) };
+        assert!(!plan(&few, None).unwrap().store_kernel && plan(&many, None).unwrap().store_kernel);
+    }
+
+    #[test]
+    fn landmarks_take_room_of_their_own() {
+        let few = Shape { landmarks: Some(800), ..shape(20_000, 30, 2) };
+        let taken = Kernel::landmark_bytes(800, 30) / 8;
+        assert_eq!(numbers(&few), numbers(&shape(20_000, 30, 2)) + taken);
+    }
+
+    #[test]
+    fn streamed_samples_make_do_with_fewer_axes() {
+        let streamed = Shape { elsewhere: true, streamed: true, ..shape(1000, 300, 10) };
+        let whole = plan(&streamed, None).unwrap();
+        assert_eq!((whole.axes, plan(&shape(1000, 300, 10), None).unwrap().axes), (256, usize::MAX));
+        let axes = |budget| plan(&streamed, Some(budget)).map(|plan| plan.axes);
+        let unstored = |axes| 8 * most_at_once(&streamed, axes, false);
+        assert_eq!(axes(unstored(256)), Ok(256));
+        assert_eq!(axes(unstored(256) - 1), Ok(192));
+        assert_eq!(axes(unstored(192) - 1), Ok(144));
+        assert_eq!(axes(unstored(20)), Ok(20));
+        let refused = axes(unstored(20) - 1).unwrap_err();
+        assert_eq!(refused, Error::Memory { needed: unstored(20), budget: unstored(20) - 1, cause: "features" });
+        // Samples in memory are not reduced further: they are refused, and more features than samples are named too.
+        let refused = plan(&shape(100, 3000, 2), Some(1000)).unwrap_err();
+        assert!(matches!(refused, Error::Memory { cause: "samples or features", budget: 1000, .. }));
+    }
+
+    #[test]
+    fn a_process_of_a_team_counts_its_own_samples() {
+        let data = crate::testing::gaussian(12, 5, 1);
+        let weights: Vec<f64> = (0..12).map(|i| (i % 3) as f64).collect();
+        let samples = Samples::new(&data, 12, 5).unwrap().with_weights(&weights).unwrap();
+        let Shape { samples: n, own, features, components, elsewhere, streamed, .. } = Shape::of(&samples, 9, None);
+        assert_eq!((n, own, features, components, elsewhere, streamed), (8, 8, 5, 5, false, false));
+        // Order by the features, as in a team, and coordinates of its own samples.
+        let shared = Shape { own: 100, elsewhere: true, ..shape(1000, 2000, 2) };
+        let always = 16_000 + (1 << 19) * rooms() + 3 * 4000 + 8 * 2000 + 48 * 1000 + 24 * 4000;
+        assert_eq!(numbers(&shared), always + 5 * 4_000_000 + 2000 * 4096);
+    }
+}

@@ -276,3 +276,99 @@ fn multiply_tile(out: MatMut<'_, f64>, left: MatRef<'_, f64>, right: MatRef<'_, 
         multiply(out, Accum::Add, left, right);
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::error::Error;
+    use crate::testing;
+
+    /// Shapes that are cut into strips, blocks and tiles in all ways.
+    const SHAPES: [(usize, usize); 7] = [(7, 5), (5, 7), (600, 300), (70, 2100), (300, 600), (3, 5000), (34000, 9)];
+
+    fn close(name: &str, found: &Matrix, wanted: impl Fn(usize, usize) -> f64, shape: (usize, usize)) {
+        assert_eq!((found.rows(), found.columns()), shape, "{name}");
+        let scale = found.norm() / (shape.0 as f64 * shape.1 as f64).sqrt();
+        for (i, j) in (0..shape.0).flat_map(|i| (0..shape.1).map(move |j| (i, j))) {
+            let (x, y) = (found.get(i, j), wanted(i, j));
+            assert!((x - y).abs() <= 1e-10 * (scale + y.abs()), "{name} ({i}, {j}): {x}, by hand {y}");
+        }
+    }
+
+    /// Every operation on `rows` against plain loops over the same `data`, about a point that is not their mean.
+    pub fn check_operations(rows: &dyn Rows, data: &[f64], columns: usize) {
+        let n = data.len() / columns;
+        let mean: Vec<f64> = (0..columns).map(|j| 0.1 * (j % 7) as f64 - 0.2).collect();
+        let total: f64 = (0..n).map(|i| (i % 5) as f64).sum();
+        let weights: Vec<f64> = (0..n).map(|i| (i % 5) as f64 / total).collect();
+        let active: Vec<usize> = (0..n).filter(|i| i % 5 > 0).collect();
+        let x = |i: usize, j: usize| data[i * columns + j];
+        let centred = |i: usize, j: usize| x(i, j) - mean[j];
+
+        assert_eq!(rows.row(n - 1), &data[(n - 1) * columns..]);
+        let largest = data.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+        assert_eq!(rows.magnitude(0).unwrap(), largest);
+        let average = Matrix::from_column_major(columns, 1, rows.weighted_mean(&weights)).unwrap();
+        close("mean", &average, |j, _| (0..n).map(|i| weights[i] * x(i, j)).sum(), (columns, 1));
+        let by_hand: f64 = (0..n).map(|i| weights[i] * (0..columns).map(|j| centred(i, j).powi(2)).sum::<f64>()).sum();
+        let variance = rows.total_variance(&weights, &mean);
+        assert!((variance - by_hand).abs() < 1e-11 * by_hand, "{variance} {by_hand}");
+
+        let loadings = Matrix::from_fn(columns, 3, |j, c| ((3 * j + c) as f64).sin());
+        let some: Vec<usize> = (0..n).filter(|i| i % 3 != 1).collect();
+        let project = |i: usize, c: usize| (0..columns).map(|j| centred(i, j) * loadings.get(j, c)).sum();
+        let projected = rows.project(&some, &mean, &loadings);
+        close("project", &projected, |i, c| project(some[i], c), (some.len(), 3));
+        let combination = Matrix::from_fn(active.len(), 2, |i, c| ((2 * i + c) as f64).cos() / (1.0 + i as f64));
+        let pulled = Matrix::from_fn(columns, 2, |j, c| {
+            active.iter().enumerate().map(|(at, &i)| centred(i, j) * combination.get(at, c)).sum()
+        });
+        let pull = rows.pull(&active, &mean, &combination);
+        close("pull", &pull, |j, c| pulled.get(j, c), (columns, 2));
+        assert_eq!(rows.pull(&[], &mean, &Matrix::zeros(0, 2)), Matrix::zeros(columns, 2));
+        let (loadings, scores) = rows.combine(&active, &mean, &combination);
+        close("combine", &loadings, |j, c| pulled.get(j, c), (columns, 2));
+        let project = |i: usize, c: usize| (0..columns).map(|j| centred(i, j) * pulled.get(j, c)).sum();
+        close("combined scores", &scores, project, (n, 2));
+
+        // Some entries of large matrices, which reach every tile.
+        let entry = |between: Side, i: usize, j: usize| -> f64 {
+            match between {
+                Side::Samples => {
+                    let (i, j) = (active[i], active[j]);
+                    (weights[i] * weights[j]).sqrt() * (0..columns).map(|l| centred(i, l) * centred(j, l)).sum::<f64>()
+                }
+                Side::Features => active.iter().map(|&l| weights[l] * centred(l, i) * centred(l, j)).sum(),
+            }
+        };
+        for (side, order) in [(Side::Samples, active.len()), (Side::Features, columns)] {
+            if order > 1000 {
+                continue;
+            }
+            let gram = rows.gram(&active, &weights, &mean, side);
+            assert_eq!((gram.rows(), gram.columns()), (order, order));
+            let step = order / 40 + 1;
+            let scale = (0..order).map(|i| gram.get(i, i)).fold(0.0, f64::max);
+            for (i, j) in (0..order).step_by(step).flat_map(|i| (0..order).step_by(step).map(move |j| (i, j))) {
+                let (found, wanted) = (gram.get(i, j), entry(side, i, j));
+                assert!((found - wanted).abs() < 1e-12 * scale, "{side:?} ({i}, {j}): {found}, by hand {wanted}");
+            }
+        }
+    }
+
+    #[test]
+    fn operations_are_those_of_plain_loops() {
+        for (rows, columns) in SHAPES {
+            let data = testing::gaussian(rows, columns, 5);
+            check_operations(&Dense { data: Cow::Borrowed(&data[..]), rows, columns }, &data, columns);
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_is_named_by_its_place() {
+        let mut data = testing::gaussian(6, 4, 1);
+        data[4 * 4 + 3] = f64::NAN;
+        let dense = Dense { data: Cow::Borrowed(&data[..]), rows: 6, columns: 4 };
+        assert!(matches!(dense.magnitude(100), Err(Error::NotFinite { row: 104, column: 3, .. })));
+    }
+}

@@ -9,6 +9,8 @@ mod dense;
 mod source;
 mod span;
 mod sparse;
+#[cfg(test)]
+mod tests;
 
 use std::borrow::Cow;
 use std::ops::Range;

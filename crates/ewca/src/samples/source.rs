@@ -167,3 +167,108 @@ fn with_rows<R>(part: &Part, rows: usize, columns: usize, each: impl FnOnce(&dyn
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::Samples;
+    use crate::testing;
+
+    /// Rows in memory that are handed out in parts; `wrong` numbers are added to each.
+    #[derive(Debug)]
+    struct Table {
+        data: Vec<f64>,
+        columns: usize,
+        part: usize,
+        wrong: usize,
+        sparse: bool,
+    }
+
+    impl Source for Table {
+        fn rows(&self) -> usize {
+            self.data.len() / self.columns
+        }
+        fn columns(&self) -> usize {
+            self.columns
+        }
+        fn part_rows(&self) -> usize {
+            self.part
+        }
+        fn read(&self, rows: Range<usize>) -> std::result::Result<Part, String> {
+            let mut values = self.data[rows.start * self.columns..rows.end * self.columns].to_vec();
+            if self.sparse {
+                let positions = (0..values.len()).map(|at| (at % self.columns) as u32).collect();
+                let offsets = (0..=rows.len() + self.wrong).map(|i| (i * self.columns).min(values.len())).collect();
+                return Ok(Part::Sparse { offsets, positions, values });
+            }
+            values.resize(values.len() + self.wrong, 0.0);
+            Ok(Part::Dense(values))
+        }
+    }
+
+    fn table(part: usize) -> Table {
+        // Far from the origin, where moments about it would lose digits.
+        let data = testing::gaussian(50, 4, 3).iter().map(|x| x + 1000.0).collect();
+        Table { data, columns: 4, part, wrong: 0, sparse: false }
+    }
+
+    #[test]
+    fn moments_are_those_of_plain_loops() {
+        // The second part of ten has no weight at all.
+        let weights: Vec<f64> = (0..50).map(|i| if (10..20).contains(&i) { 0.0 } else { (i % 4) as f64 }).collect();
+        for (part, sparse) in [(10, false), (7, false), (1000, false), (0, false), (10, true)] {
+            let source = Table { sparse, ..table(part) };
+            let samples: Samples<'_> = Samples::streamed(&source).unwrap().with_weights(&weights).unwrap();
+            let a = samples.weights();
+            let mean = |j: usize| (0..50).map(|i| a[i] * source.data[i * 4 + j]).sum::<f64>();
+            let gram = samples.gram(Side::Features).unwrap();
+            for j in 0..4 {
+                assert!((samples.mean()[j] - mean(j)).abs() < 1e-11, "parts of {part}");
+                for l in 0..4 {
+                    let term =
+                        |i: usize| a[i] * (source.data[i * 4 + j] - mean(j)) * (source.data[i * 4 + l] - mean(l));
+                    let wanted: f64 = (0..50).map(term).sum();
+                    // Sparse rows are centred on paper, which costs them digits here.
+                    assert!((gram.get(j, l) - wanted).abs() < 1e-8, "parts of {part}: {} {wanted}", gram.get(j, l));
+                }
+            }
+            assert_eq!(samples.row(33).unwrap(), &source.data[33 * 4..34 * 4]);
+        }
+    }
+
+    #[test]
+    fn other_weights_in_all_change_the_moments_alike() {
+        let source = table(10);
+        // They need not sum to 1: a process has a part of them.
+        let weights = vec![0.5 / 50.0; 50];
+        let mut streamed = Streamed::new(&source);
+        let mean = streamed.first_pass(&weights, true).unwrap();
+        // About another point, so that the first moments matter.
+        let about: Vec<f64> = mean.iter().map(|m| m + 2.0).collect();
+        let plain = |j: usize| (0..50).map(|i| source.data[i * 4 + j]).sum::<f64>() / 50.0;
+        mean.iter().enumerate().for_each(|(j, m)| assert!((m - plain(j)).abs() < 1e-11));
+        let before = streamed.gram(&about).unwrap();
+        streamed.reweight(0.25);
+        let after = streamed.gram(&about).unwrap();
+        for (x, y) in before.as_column_major().iter().zip(after.as_column_major()) {
+            assert!((0.25 * x - y).abs() < 1e-12 && *x > 1.5, "{x} {y}");
+        }
+        // Without moments there are none to be had; without weight the mean is a point of the samples.
+        assert!(streamed.first_pass(&weights, false).is_ok() && streamed.gram(&about).is_none());
+        let nowhere = streamed.first_pass(&[0.0; 50], true).unwrap();
+        assert!(nowhere.iter().all(|m| (m - 1000.0).abs() < 3.0));
+    }
+
+    #[test]
+    fn parts_of_another_size_are_refused() {
+        for sparse in [false, true] {
+            let source = Table { wrong: 1, sparse, ..table(10) };
+            let error = Samples::<f64>::streamed(&source).unwrap_err();
+            match error {
+                Error::Shape { rows: 10, columns: 4, expected: 40, found: 41 } => assert!(!sparse),
+                Error::Sparse { what } => assert!(sparse && what == "12 row offsets for 10 rows", "{what}"),
+                other => panic!("{other}"),
+            }
+        }
+    }
+}

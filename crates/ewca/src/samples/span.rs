@@ -331,7 +331,11 @@ mod tests {
     use crate::testing;
 
     fn all() -> Reduction {
-        Reduction { axes: usize::MAX, stop: StopFlag::default() }
+        only(usize::MAX)
+    }
+
+    fn only(axes: usize) -> Reduction {
+        Reduction { axes, stop: StopFlag::default() }
     }
 
     fn check(rows: usize, columns: usize, weights: Option<Vec<f64>>) {
@@ -360,6 +364,7 @@ mod tests {
             assert!((scores.get(i, 1) - span.coordinates.get(place, 1) * span.unit).abs() < 1e-10);
         }
         let mut back = span.frame(&samples, &loadings).unwrap();
+        assert_eq!(back.rows(), frame.rows());
         back.add_scaled(-1.0, &frame);
         assert!(back.norm() < 1e-10);
     }
@@ -375,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn duplicated_rows_and_constant_columns_lower_the_rank() {
+    fn duplicated_rows_and_constant_manylower_the_rank() {
         let rows = [[1.0, 5.0, 2.0], [1.0, 5.0, 2.0], [3.0, 5.0, 1.0], [3.0, 5.0, 1.0]];
         let samples = Samples::from_rows(&rows).unwrap();
         assert_eq!(Span::new(&samples, all()).unwrap().rank(), 1);
@@ -392,5 +397,166 @@ mod tests {
         for (x, y) in a.variances.iter().zip(&b.variances) {
             assert!((x * a.unit.powi(2) - y * b.unit.powi(2)).abs() < 1e-8 * a.unit.powi(2));
         }
+    }
+
+    /// Centred, weighted moments sum_i a_i y_i y_i' of the coordinates.
+    fn moments(span: &Span) -> Matrix {
+        let mut weighted = span.coordinates.clone();
+        weighted.scale_rows(&span.weights);
+        weighted.transposed_times(&span.coordinates)
+    }
+
+    #[test]
+    fn coordinates_are_principal_in_units_of_a_power_of_two() {
+        // Both sides, weighted, with a scale far from 1.
+        for (rows, columns, scale) in [(12, 40, 1e5), (40, 12, 3e-7)] {
+            let data: Vec<f64> = testing::gaussian(rows, columns, 2).iter().map(|x| scale * x).collect();
+            let weights: Vec<f64> = (0..rows).map(|i| (i % 3) as f64 + 0.5).collect();
+            let samples = Samples::new(&data, rows, columns).unwrap().with_weights(&weights).unwrap();
+            let span = Span::new(&samples, all()).unwrap();
+            assert_eq!(span.unit, span.unit.log2().round().exp2());
+            assert!((0.4..2.1).contains(&span.variances[0]), "{}", span.variances[0]);
+            assert!(span.variances.windows(2).all(|w| w[0] >= w[1]));
+            let mut off = moments(&span);
+            (0..span.rank()).for_each(|j| off.set(j, j, off.get(j, j) - span.variances[j]));
+            assert!(off.norm() < 1e-12);
+            let total = samples.total_variance().unwrap();
+            assert!((span.total_variance() * span.unit.powi(2) / total - 1.0).abs() < 1e-12);
+            assert!(!span.is_partial() && span.omitted_variance() == 0.0);
+            assert_eq!(span.count(), rows as f64);
+        }
+    }
+
+    #[test]
+    fn fewer_axes_are_the_leading_ones_and_say_what_they_omit() {
+        for (rows, columns) in [(15, 30), (30, 15)] {
+            let data: Vec<f64> = testing::gaussian(rows, columns, 4).iter().map(|x| 100.0 * x).collect();
+            let samples = Samples::new(&data, rows, columns).unwrap();
+            let every = Span::new(&samples, all()).unwrap();
+            let some = Span::new(&samples, only(5)).unwrap();
+            assert_eq!((some.rank(), some.unit, some.is_partial()), (5, every.unit, true));
+            assert_eq!(some.variances, every.variances[..5]);
+            assert!((some.total_variance() - every.total_variance()).abs() < 1e-13 * every.total_variance());
+            let omitted = every.variances[5..].iter().sum::<f64>() / every.total_variance();
+            assert!((some.omitted_variance() - omitted).abs() < 1e-12 && omitted > 0.1);
+            // As many axes as there are is all of them.
+            let whole = Span::new(&samples, only(every.rank())).unwrap();
+            assert!(!whole.is_partial() && whole.omitted_variance() == 0.0);
+        }
+    }
+
+    #[test]
+    fn parts_of_the_coordinates() {
+        let data = testing::gaussian(20, 8, 6);
+        let samples = Samples::new(&data, 20, 8).unwrap();
+        let span = Span::new(&samples, all()).unwrap();
+        let y = &span.coordinates;
+        let axes = span.axes(2..5);
+        assert_eq!((axes.rows(), axes.columns()), (20, 3));
+        assert_eq!((axes.column(0), axes.column(2)), (y.column(2), y.column(4)));
+        assert_eq!(span.leading_axes(2), y.leading_columns(2));
+        assert_eq!(span.leading_axes(100), *y);
+        assert_eq!(span.rows(&[3, 17]), [y.row(3), y.row(17)].concat());
+        // Scores of a frame, and the frame back from its scores.
+        let frame = Matrix::from_fn(8, 2, |i, j| ((i + 3 * j) as f64).cos());
+        let scores = span.scores(&frame);
+        assert_eq!(scores, y.times(&frame));
+        let mut back = span.frame_of_scores(&scores);
+        assert_eq!(back.rows(), 8);
+        back.add_scaled(-1.0, &frame);
+        assert!(back.norm() < 1e-12);
+    }
+
+    #[test]
+    fn what_is_outside_can_be_taken_in() {
+        let (rows, columns) = (40, 12);
+        let data: Vec<f64> = testing::gaussian(rows, columns, 8).iter().map(|x| 64.0 * x).collect();
+        let samples = Samples::new(&data, rows, columns).unwrap();
+        let span = Span::new(&samples, only(4)).unwrap();
+        let Basis::Features(basis) = &span.basis else { panic!("more samples than features") };
+        let many = Matrix::from_fn(rows, 2, |i, j| ((2 * i + j) as f64).sin());
+        // X' columns less its part in the axes, in units of the span, by hand.
+        let outside = span.outside(&samples, &many).unwrap().unwrap();
+        let mut wanted = samples.pull(&many).unwrap().scaled(1.0 / span.unit);
+        let inside = basis.times(&basis.transposed_times(&wanted));
+        wanted.add_scaled(-1.0, &inside);
+        let norm = wanted.norm();
+        wanted.add_scaled(-1.0, &outside);
+        assert!(norm > 0.1 && wanted.norm() < 1e-13);
+        assert!(basis.transposed_times(&outside).norm() < 1e-13);
+
+        let frame = qr_factor(&Matrix::from_fn(4, 2, |i, j| ((i * i + j) as f64).cos()));
+        let (loadings, scores) = span.loadings(&samples, &frame).unwrap();
+        let (larger, same) = span.extended(&samples, &outside, &frame).unwrap();
+        assert_eq!((larger.rank(), same.rows(), same.columns()), (6, 6, 2));
+        // The frame is where it was, and the new coordinates are principal.
+        let (loadings_now, scores_now) = larger.loadings(&samples, &same).unwrap();
+        for (before, now) in [(&loadings, &loadings_now), (&scores, &scores_now)] {
+            let mut change = now.clone();
+            change.add_scaled(-1.0, before);
+            assert!(change.norm() < 1e-12 * before.norm());
+        }
+        let Basis::Features(basis) = &larger.basis else { panic!("features") };
+        let mut gram = basis.transposed_times(basis);
+        gram.add_scaled(-1.0, &Matrix::identity(6));
+        assert!(gram.norm() < 1e-13);
+        let mut off = moments(&larger);
+        (0..6).for_each(|j| off.set(j, j, off.get(j, j) - larger.variances[j]));
+        assert!(off.norm() < 1e-12);
+        // What was outside is inside now.
+        assert!(basis.transposed_times(&outside).norm() > 0.99 * outside.norm());
+        let whole = Span::new(&samples, all()).unwrap();
+        assert!(whole.outside(&samples, &many).unwrap().is_none());
+    }
+
+    /// Rows in memory that are streamed.
+    #[derive(Debug)]
+    struct Table(Vec<f64>, usize);
+
+    impl crate::samples::Source for Table {
+        fn rows(&self) -> usize {
+            self.0.len() / self.1
+        }
+        fn columns(&self) -> usize {
+            self.1
+        }
+        fn part_rows(&self) -> usize {
+            7
+        }
+        fn read(&self, rows: Range<usize>) -> std::result::Result<crate::samples::Part, String> {
+            Ok(crate::samples::Part::Dense(self.0[rows.start * self.1..rows.end * self.1].to_vec()))
+        }
+    }
+
+    #[test]
+    fn streamed_samples_with_too_many_features_are_reduced_by_leading_axes() {
+        let (rows, columns) = (24, WHOLE + 10);
+        let table = Table(testing::gaussian(rows, columns, 3).iter().map(|x| 16.0 * x).collect(), columns);
+        let weights: Vec<f64> = (0..rows).map(|i| (i % 5) as f64).collect();
+        let held = Samples::new(&table.0, rows, columns).unwrap().with_weights(&weights).unwrap();
+        let streamed: Samples<'_> = Samples::streamed(&table).unwrap().with_weights(&weights).unwrap();
+        let exact = Span::new(&held, all()).unwrap();
+        // All axes there are, whose number the samples limit.
+        let every = Span::new(&streamed, only(100)).unwrap();
+        assert_eq!((every.rank(), every.is_partial(), every.unit), (exact.rank(), false, exact.unit));
+        for (x, y) in every.variances.iter().zip(&exact.variances) {
+            assert!((x - y).abs() < 1e-9, "{x} {y}");
+        }
+        // Some of them, which know how much is outside: the leading ones but for what the iteration has not found yet.
+        let some = Span::new(&streamed, only(6)).unwrap();
+        assert_eq!((some.rank(), some.is_partial()), (6, true));
+        assert!((some.total_variance() - exact.total_variance()).abs() < 1e-10);
+        let omitted = exact.variances[6..].iter().sum::<f64>() / exact.total_variance();
+        assert!((some.omitted_variance() - omitted).abs() < 0.02, "{} {omitted}", some.omitted_variance());
+        let mut off = moments(&some);
+        (0..6).for_each(|j| off.set(j, j, off.get(j, j) - some.variances[j]));
+        assert!(off.norm() < 1e-10);
+        // Scores of all samples, those without weight too, by the loadings.
+        let frame = Matrix::from_fn(6, 1, |i, _| if i == 0 { 1.0 } else { 0.0 });
+        let (loadings, scores) = some.loadings(&streamed, &frame).unwrap();
+        assert_eq!(scores.rows(), rows);
+        let x = held.row(5).unwrap();
+        let by_hand: f64 = (0..columns).map(|j| (x[j] - held.mean()[j]) * loadings.get(j, 0)).sum();
+        assert!((scores.get(5, 0) - by_hand).abs() < 1e-9);
     }
 }

@@ -245,3 +245,67 @@ fn transposed<T: Scalar>(matrix: &Compressed<'_, T>, lines: usize) -> Compressed
     }
     Compressed { offsets: Cow::Owned(offsets), positions: Cow::Owned(positions), values: Cow::Owned(values) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::dense::tests::check_operations;
+    use super::*;
+    use crate::testing;
+
+    /// Random data, of which every value below `least` becomes 0, with their compressed rows. The third row and column stay empty.
+    fn thinned(rows: usize, columns: usize, least: f64) -> (Vec<f64>, Vec<usize>, Vec<u32>, Vec<f64>) {
+        let mut data = testing::gaussian(rows, columns, 9);
+        let (mut offsets, mut positions, mut values) = (vec![0], Vec::new(), Vec::new());
+        for (i, row) in data.chunks_exact_mut(columns).enumerate() {
+            for (j, x) in row.iter_mut().enumerate() {
+                if *x < least || i == 2 || j == 2 {
+                    *x = 0.0;
+                } else {
+                    positions.push(j as u32);
+                    values.push(*x);
+                }
+            }
+            offsets.push(values.len());
+        }
+        (data, offsets, positions, values)
+    }
+
+    #[test]
+    fn operations_are_those_of_plain_loops() {
+        for (rows, columns) in [(7, 5), (5, 7), (700, 90), (90, 700), (600, 1)] {
+            let (data, offsets, positions, values) = thinned(rows, columns, 0.1);
+            check_operations(&Sparse::new(&offsets, &positions, &values, columns).unwrap(), &data, columns);
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_is_named_by_its_place() {
+        // Rows of one, none, three and one entries.
+        let (offsets, positions) = ([0, 1, 1, 4, 5], [1, 0, 2, 3, 1]);
+        for (entry, place) in [(0, (10, 1)), (1, (12, 0)), (3, (12, 3)), (4, (13, 1))] {
+            let mut values = [1.0; 5];
+            values[entry] = f64::INFINITY;
+            let error = Sparse::new(&offsets, &positions, &values, 4).unwrap().magnitude(10).unwrap_err();
+            assert_eq!(error, Error::NotFinite { row: place.0, column: place.1, value: f64::INFINITY });
+        }
+    }
+
+    #[test]
+    fn offsets_may_stay_and_indices_may_be_the_last() {
+        let sparse = Sparse::new(&[0, 0, 2, 2], &[1, 2], &[4.0, 5.0], 3).unwrap();
+        assert_eq!([sparse.row(0), sparse.row(1), sparse.row(2)], [[0.0; 3], [0.0, 4.0, 5.0], [0.0; 3]]);
+    }
+
+    #[test]
+    fn structures_that_are_none() {
+        let error = |offsets: &[usize], positions: &[u32], count: usize| {
+            Sparse::new(offsets, positions, &vec![1.0; count], 3).unwrap_err().to_string()
+        };
+        assert!(error(&[1, 1, 2], &[0, 1], 2).contains("run from 0"));
+        assert!(error(&[0, 1, 3], &[0, 1], 2).contains("run from 0"));
+        assert!(error(&[0, 1, 2], &[0, 1, 2], 2).contains("run from 0"));
+        assert!(error(&[0, 3, 1, 2], &[0, 1], 2).contains("fall after row 1"));
+        assert!(error(&[0, 0, 2], &[1, 0], 2).contains("row 1 are not in ascending order"));
+        assert!(error(&[0, 0, 1], &[3], 1).contains("row 1 has a column index beyond"));
+    }
+}

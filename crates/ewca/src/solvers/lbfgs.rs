@@ -191,3 +191,141 @@ impl Preconditioner {
         point.tangent(&turned.times(&self.rotation.transposed()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{K, N, problem};
+    use super::*;
+    use crate::subspace::random_frame;
+
+    #[test]
+    fn plans_are_ten_times_as_accurate_as_the_gradient_is_small() {
+        for (gradient, floor, wanted) in [(1e-3, 1e-9, 1e-4), (1.0, 1e-9, 1e-2), (1e-9, 1e-7, 1e-7)] {
+            assert!((plan_tolerance(gradient, floor) / wanted - 1.0).abs() < 1e-12);
+        }
+    }
+
+    /// A curvature with so many pairs of random steps, whose changes of gradient are those of a positive definite Hessian.
+    fn curvature(point: &Point, pairs: u64) -> Curvature {
+        let pair = |stream| {
+            let step = point.tangent(&random_frame(5, K, 7, stream)).scaled(0.1 * (1 + stream) as f64);
+            let mut change = step.clone();
+            change.scale_rows(&[1.0, 2.0, 3.0, 4.0, 5.0]);
+            Pair { change: point.tangent(&change), step }
+        };
+        Curvature { pairs: (0..pairs).map(pair).collect(), age: 3, diagonal: vec![1.0, 0.6, -0.2, 0.3, -0.4] }
+    }
+
+    #[test]
+    fn the_direction_undoes_the_newest_change_of_gradient() {
+        // The secant equation: the inverse Hessian turns the newest change of the gradient into the newest step.
+        let (_, mut state) = problem(0.3);
+        for pairs in [1, 2, 5] {
+            let curvature = curvature(&state.point, pairs);
+            let newest = curvature.pairs.back().unwrap().clone();
+            state.point.gradient = newest.change.clone();
+            let mut direction = curvature.direction(&state.point).unwrap();
+            direction.add_scaled(1.0, &newest.step);
+            assert!(direction.norm() < 1e-12 * newest.step.norm(), "{pairs} pairs: {}", direction.norm());
+        }
+    }
+
+    #[test]
+    fn directions_are_symmetric_and_lead_down() {
+        // <G1, H G2> = <H G1, G2>, whatever was learnt, and nothing of it leaves the tangent space.
+        let (_, mut state) = problem(0.3);
+        for pairs in [0, 1, 4] {
+            let curvature = curvature(&state.point, pairs);
+            let [first, second] = [20, 21].map(|stream| state.point.tangent(&random_frame(5, K, 7, stream)));
+            let [h_first, h_second] = [&first, &second].map(|gradient| {
+                state.point.gradient = gradient.clone();
+                curvature.direction(&state.point).unwrap()
+            });
+            let (left, right) = (first.dot(&h_second), second.dot(&h_first));
+            assert!((left - right).abs() < 1e-12 * (first.norm() * h_second.norm()), "{pairs} pairs: {left} {right}");
+            assert!(first.dot(&h_first) < 0.0 && second.dot(&h_second) < 0.0);
+            assert!(state.point.frame.transposed_times(&h_first).norm() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn without_memory_differences_of_eigenvalues_divide() {
+        let (_, state) = problem(0.3);
+        let curvature = curvature(&state.point, 0);
+        let (values, rotation) = symmetric_eigen(&state.point.compression).unwrap();
+        let mut turned = state.point.gradient.times(&rotation);
+        for (i, j) in (0..5).flat_map(|i| (0..K).map(move |j| (i, j))) {
+            let size = values[j].abs().max(state.point.variances[j]);
+            let difference = (values[j] - curvature.diagonal[i]).abs().max(SMALLEST_CURVATURE * size);
+            turned.set(i, j, turned.get(i, j) * 0.5 / difference);
+        }
+        let mut wanted = state.point.tangent(&turned.times(&rotation.transposed()));
+        wanted.add_scaled(1.0, &curvature.direction(&state.point).unwrap());
+        assert!(wanted.norm() < 1e-13, "{}", wanted.norm());
+    }
+
+    #[test]
+    fn a_move_is_remembered_if_it_curves_upwards() {
+        let (_, State { point, .. }) = problem(0.3);
+        let step = point.tangent(&random_frame(5, K, 7, 30));
+        let after = |factor: f64| {
+            let mut after = point.clone();
+            after.gradient.add_scaled(factor, &step);
+            after
+        };
+        let mut memory = Curvature::default();
+        memory.moved(&point, &after(-2.0), &step);
+        assert!(memory.pairs.is_empty());
+        for count in 1..10 {
+            memory.moved(&point, &after(2.0), &step.clone().scaled(count as f64));
+            assert_eq!(memory.pairs.len(), count.min(MEMORY));
+        }
+        let Pair { step: kept, change } = memory.pairs.back().unwrap();
+        let mut rest = change.clone();
+        rest.add_scaled(-2.0, &step);
+        assert!(rest.norm() < 1e-12 && (kept.norm() / step.norm() - 9.0).abs() < 1e-12);
+        // What no longer curves upwards where the fit has got to is forgotten.
+        let mut other = point.clone();
+        other.frame = random_frame(5, K, 7, 31);
+        memory.moved(&other, &other, &step);
+        let upwards = |p: &Pair| p.step.dot(&p.change) > 1e-10 * p.step.norm() * p.change.norm();
+        assert!(memory.pairs.iter().all(upwards));
+        for pair in &memory.pairs {
+            assert!(other.frame.transposed_times(&pair.step).norm() < 1e-12);
+            assert!(other.frame.transposed_times(&pair.change).norm() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn memories_of_other_shapes_do_not_belong() {
+        let (_, State { point, .. }) = problem(0.3);
+        let known = curvature(&point, 2);
+        assert!(known.belongs_to(5, K) && Curvature::default().belongs_to(5, K));
+        assert!(!known.belongs_to(5, K + 1) && !known.belongs_to(4, K));
+        let mut other = known.clone();
+        other.pairs[1].change = Matrix::zeros(5, 1);
+        assert!(!other.belongs_to(5, K));
+        let mut other = known.clone();
+        other.pairs[0].step = Matrix::zeros(5, 1);
+        assert!(!other.belongs_to(5, K));
+        assert!(!Curvature { diagonal: vec![0.0; 4], ..known.clone() }.belongs_to(5, K));
+        assert!(!Curvature { age: 0, ..known }.belongs_to(5, K));
+    }
+
+    #[test]
+    fn steps_descend_and_few_are_needed() {
+        for epsilon in [0.05, 0.3, 0.8] {
+            let (mut objective, mut state) = problem(epsilon);
+            let mut steps = 0;
+            while state.point.relative_gradient > 1e-8 {
+                let before = state.point.loss;
+                assert_eq!(step(&mut objective, &mut state, 1e-13).unwrap(), Outcome::Moved);
+                assert!(state.point.loss < before + 1e-3 * state.point.marginal_error + 1e-12, "epsilon {epsilon}");
+                steps += 1;
+                assert!(steps <= 40, "epsilon {epsilon}: {}", state.point.relative_gradient);
+            }
+            assert!(state.point.marginal_error <= 1e-8 && state.point.frame.rows() == 5);
+            assert_eq!(state.point.potential.len(), N);
+        }
+    }
+}

@@ -10,6 +10,8 @@ pub(crate) mod bcd;
 pub(crate) mod lbfgs;
 pub(crate) mod mm;
 mod objective;
+#[cfg(test)]
+mod tests;
 
 use serde::{Deserialize, Serialize};
 

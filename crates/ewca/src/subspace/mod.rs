@@ -121,4 +121,77 @@ mod tests {
             assert!(grassmann_distance(&q, &polar).unwrap() < 1e-12);
         }
     }
+
+    #[test]
+    fn polar_factor_is_the_nearest_frame() {
+        // The polar factor Q of A is the one for which Q'A is symmetric and positive.
+        let mut frame = random_frame(12, 3, 5, 0);
+        frame.add_scaled(0.2, &random_frame(12, 3, 5, 1));
+        let polar = Orthonormalisation::Polar.of(&frame).unwrap();
+        let product = polar.transposed_times(&frame);
+        for (i, j) in (0..3).flat_map(|i| (0..3).map(move |j| (i, j))) {
+            assert!((product.get(i, j) - product.get(j, i)).abs() < 1e-14);
+        }
+        assert!(symmetric_eigen(&product).unwrap().0.iter().all(|x| *x > 0.5));
+        let by_qr = Orthonormalisation::Qr.of(&frame).unwrap();
+        assert_eq!(by_qr, qr_factor(&frame));
+        assert!((by_qr.get(0, 0) - polar.get(0, 0)).abs() > 1e-6);
+    }
+
+    #[test]
+    fn polar_correction_is_left_to_qr_where_it_would_be_inaccurate() {
+        // Squared singular values 1 and s.
+        let frame = |s: f64| Matrix::from_column_major(3, 2, vec![1.0, 0.0, 0.0, 0.0, s.sqrt(), 0.0]).unwrap();
+        assert!(polar_correction(&frame(0.5 * 1e-2)).unwrap().is_none());
+        let correction = polar_correction(&frame(2.0 * 1e-2)).unwrap().unwrap();
+        assert!((correction.get(0, 0) - 1.0).abs() < 1e-14);
+        assert!((correction.get(1, 1) - 0.02f64.powf(-0.5)).abs() < 1e-12);
+        assert!(correction.get(0, 1).abs() < 1e-14);
+        // Whatever the scale.
+        for scale in [0.01, 100.0] {
+            assert!(polar_correction(&frame(0.5 * 1e-2).scaled(scale)).unwrap().is_none());
+            assert!(polar_correction(&frame(2.0 * 1e-2).scaled(scale)).unwrap().is_some());
+        }
+    }
+
+    #[test]
+    fn principal_rotation_makes_weighted_scores_uncorrelated() {
+        let n = 9;
+        let scores = Matrix::from_fn(n, 3, |i, j| ((i * (j + 2)) as f64).sin() * (1.0 + j as f64));
+        let weights: Vec<f64> = (0..n).map(|i| (i + 1) as f64 / 45.0).collect();
+        let (variances, rotation) = principal_rotation(&scores, &weights).unwrap();
+        assert!(variances.windows(2).all(|w| w[0] >= w[1]) && variances[2] > 0.0);
+        let turned = scores.times(&rotation);
+        for (p, q) in (0..3).flat_map(|p| (0..3).map(move |q| (p, q))) {
+            let moment: f64 = (0..n).map(|i| weights[i] * turned.get(i, p) * turned.get(i, q)).sum();
+            let wanted = if p == q { variances[p] } else { 0.0 };
+            assert!((moment - wanted).abs() < 1e-14, "({p}, {q}): {moment}");
+        }
+    }
+
+    #[test]
+    fn signs_make_the_first_largest_entry_positive() {
+        let loadings = Matrix::from_row_major(
+            3,
+            4,
+            &[
+                0.5, -0.8, 0.6, 0.0, //
+                -0.6, 0.1, -0.6, 0.0, //
+                0.1, 0.2, 0.1, 0.0,
+            ],
+        );
+        assert_eq!(canonical_signs(&loadings.unwrap()), [-1.0, -1.0, 1.0, 1.0]);
+    }
+
+    #[test]
+    fn random_frames_are_orthonormal_and_differ_by_seed_and_stream() {
+        let frame = random_frame(6, 2, 1, 0);
+        let mut gram = frame.transposed_times(&frame);
+        gram.add_scaled(-1.0, &Matrix::identity(2));
+        assert!(gram.norm() < 1e-14);
+        assert_eq!(frame, random_frame(6, 2, 1, 0));
+        for other in [random_frame(6, 2, 2, 0), random_frame(6, 2, 1, 1)] {
+            assert!(grassmann_distance(&frame, &other).unwrap() > 0.01);
+        }
+    }
 }

@@ -153,4 +153,24 @@ mod tests {
         let wrong = sinkhorn_knopp(&cost, &a, &[0.5, 0.5, 0.5], 0.1, SinkhornLimits::default());
         assert!(matches!(wrong, Err(Error::Parameter { name: "b", .. })));
     }
+
+    #[test]
+    fn what_is_no_problem_is_refused() {
+        let scores = Matrix::from_fn(3, 2, |i, j| (i + j) as f64);
+        let even = [1.0 / 3.0; 3];
+        for epsilon in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            let error = self_transport(&scores, &even, epsilon, 1e-9).unwrap_err();
+            assert!(matches!(error, Error::Parameter { name: "epsilon", .. }));
+        }
+        let error = self_transport(&scores, &even[..2], 1.0, 1e-9).unwrap_err();
+        assert_eq!(error, Error::WeightCount { expected: 3, found: 2 });
+        for bad in [0.0, -0.5, f64::INFINITY] {
+            let error = self_transport(&scores, &[0.5, 0.5, bad], 1.0, 1e-9).unwrap_err();
+            assert_eq!(error, Error::Weight { row: 2, value: bad });
+        }
+        let mut wrong = scores.clone();
+        wrong.set(2, 1, f64::INFINITY);
+        let error = self_transport(&wrong, &even, 1.0, 1e-9).unwrap_err();
+        assert_eq!(error, Error::NotFinite { row: 2, column: 1, value: f64::INFINITY });
+    }
 }

@@ -197,3 +197,144 @@ pub(crate) fn strongest(shares: &[f64], count: usize) -> Vec<(usize, f64)> {
     order.sort_by(by_share);
     order.into_iter().map(|i| (i, shares[i])).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::self_transport;
+    use crate::{Ewca, Samples};
+
+    const N: usize = 9;
+    const EPSILON: f64 = 0.4;
+
+    fn scores() -> Matrix {
+        Matrix::from_fn(N, 2, |i, j| ((i * (2 + j)) as f64 * 0.7).sin() * (1.0 + j as f64))
+    }
+
+    fn weights() -> Vec<f64> {
+        (1..=N).map(|i| i as f64 / 45.0).collect()
+    }
+
+    fn plan() -> Plan {
+        self_transport(&scores(), &weights(), EPSILON, 1e-13).unwrap().0
+    }
+
+    /// a_i a_j exp((g_i + g_j - |z_i - z_j|^2) / epsilon)
+    fn entry(plan: &Plan, i: usize, j: usize) -> f64 {
+        let (z, a, g) = (scores(), weights(), plan.potential());
+        let distance: f64 = (0..2).map(|l| (z.get(i, l) - z.get(j, l)).powi(2)).sum();
+        a[i] * a[j] * ((g[i] + g[j] - distance) / EPSILON).exp()
+    }
+
+    fn close(x: f64, y: f64) {
+        assert!((x - y).abs() < 1e-12 * (1.0 + y.abs()), "{x}, by hand {y}");
+    }
+
+    #[test]
+    fn products_rows_and_marginals() {
+        let plan = plan();
+        assert_eq!((plan.len(), plan.is_empty(), plan.epsilon()), (N, false, EPSILON));
+        assert_eq!(plan.weights(), weights());
+        let columns = Matrix::from_fn(N, 3, |i, j| ((i + 5 * j) as f64).cos());
+        let (product, marginals, dense) = (plan.apply(&columns), plan.marginals(), plan.dense(8 * N * N).unwrap());
+        let vector = plan.apply_vector(columns.column(1));
+        for (i, marginal) in marginals.into_iter().enumerate() {
+            let row = plan.row(i);
+            let mut sum = 0.0;
+            for (j, &found) in row.iter().enumerate() {
+                let by_hand = entry(&plan, i, j);
+                close(found, by_hand);
+                close(dense.get(i, j), by_hand);
+                sum += by_hand;
+            }
+            close(marginal, sum);
+            close(sum, weights()[i]);
+            for c in 0..3 {
+                close(product.get(i, c), (0..N).map(|j| row[j] * columns.get(j, c)).sum());
+            }
+        }
+        assert_eq!(vector, product.column(1));
+        let error = plan.dense(8 * N * N - 1).unwrap_err();
+        assert!(matches!(error, Error::Memory { needed: 648, budget: 647, .. }), "{error}");
+    }
+
+    #[test]
+    fn shares_and_partners() {
+        let plan = plan();
+        let (z, a, g) = (scores(), weights(), plan.potential());
+        // A point that is no sample.
+        let point = [0.3, -0.4];
+        let parts: Vec<f64> = (0..N)
+            .map(|j| {
+                let distance: f64 = (0..2).map(|l| (point[l] - z.get(j, l)).powi(2)).sum();
+                a[j] * ((g[j] - distance) / EPSILON).exp()
+            })
+            .collect();
+        let total: f64 = parts.iter().sum();
+        plan.shares(&point).iter().zip(&parts).for_each(|(x, y)| close(*x, y / total));
+        for (i, a) in a.iter().enumerate() {
+            let shares = plan.shares(&z.row(i));
+            (0..N).for_each(|j| close(shares[j], entry(&plan, i, j) / a));
+            let partners = plan.partners(i, 4);
+            assert_eq!(partners.len(), 4);
+            let mut order: Vec<usize> = (0..N).collect();
+            order.sort_by(|p, q| shares[*q].total_cmp(&shares[*p]));
+            assert_eq!(partners.iter().map(|p| p.0).collect::<Vec<_>>(), order[..4]);
+            partners.iter().for_each(|(j, share)| assert_eq!(*share, shares[*j]));
+        }
+        assert!(plan.partners(0, 0).is_empty());
+        assert_eq!(plan.partners(0, 100).len(), N);
+        // Equal shares stand in order.
+        let even = self_transport(&Matrix::zeros(6, 1), &[1.0 / 6.0; 6], 1.0, 1e-12).unwrap().0;
+        assert_eq!(even.partners(3, 3).iter().map(|p| p.0).collect::<Vec<_>>(), [0, 1, 2]);
+        even.perplexities().iter().for_each(|p| close(*p, 6.0));
+    }
+
+    #[test]
+    fn perplexities_and_averages() {
+        let plan = plan();
+        let (z, a) = (scores(), weights());
+        let (perplexities, averages) = (plan.perplexities(), plan.barycentric_scores());
+        for (i, &perplexity) in perplexities.iter().enumerate() {
+            let shares: Vec<f64> = (0..N).map(|j| entry(&plan, i, j) / a[i]).collect();
+            let entropy: f64 = shares.iter().filter(|q| **q > 0.0).map(|q| -q * q.ln()).sum();
+            close(perplexity, entropy.exp());
+            for l in 0..2 {
+                close(averages.get(i, l), (0..N).map(|j| shares[j] * z.get(j, l)).sum());
+            }
+        }
+        assert!(perplexities.iter().all(|p| (1.0..=N as f64).contains(p)) && perplexities[0] > 1.2);
+    }
+
+    #[test]
+    fn samples_without_weight_have_rows_by_the_potentials() {
+        let data: Vec<f64> = (0..20 * 3).map(|at| ((at * at) as f64 * 0.37).sin() + (at % 3) as f64).collect();
+        // Not whole, so that they are no repetitions.
+        let weights: Vec<f64> = (0..20).map(|i| if i % 4 == 1 { 0.0 } else { 0.5 + 0.3 * (i % 3) as f64 }).collect();
+        let samples = Samples::new(&data, 20, 3).unwrap().with_weights(&weights).unwrap();
+        let model = Ewca::params(2).epsilon(0.3).fit(&samples).unwrap();
+        let plan = model.plan();
+        let (perplexities, averages) = (plan.perplexities(), plan.barycentric_scores());
+        for i in (0..20).filter(|i| i % 4 == 1) {
+            let shares = plan.shares(&model.scores.row(i));
+            assert!(shares.iter().zip(&weights).all(|(q, w)| (*q == 0.0) == (*w == 0.0)));
+            close(shares.iter().sum(), 1.0);
+            let entropy: f64 = shares.iter().filter(|q| **q > 0.0).map(|q| -q * q.ln()).sum();
+            close(perplexities[i], entropy.exp());
+            for l in 0..2 {
+                close(averages.get(i, l), (0..20).map(|j| shares[j] * model.scores.get(j, l)).sum());
+            }
+            assert!(plan.row(i).iter().all(|p| *p == 0.0));
+            // Its potential is the one by which its shares sum to 1.
+            let g = &model.potential;
+            let mass: f64 = (0..20)
+                .filter(|&j| weights[j] > 0.0)
+                .map(|j| {
+                    let distance: f64 = (0..2).map(|l| (model.scores.get(i, l) - model.scores.get(j, l)).powi(2)).sum();
+                    model.weights[j] * ((g[i] + g[j] - distance) / model.epsilon).exp()
+                })
+                .sum();
+            close(mass, 1.0);
+        }
+    }
+}

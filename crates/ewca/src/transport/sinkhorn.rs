@@ -182,3 +182,113 @@ fn log_sums(scaled: &Matrix, weights: &[f64], potential: &[f64]) -> Vec<f64> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: SinkhornLimits = SinkhornLimits { tolerance: 1e-10, max_iterations: 10_000 };
+
+    fn problem() -> (Matrix, [f64; 3], [f64; 4]) {
+        let cost = Matrix::from_fn(3, 4, |i, j| ((i as f64) - 0.6 * j as f64).powi(2) + 0.1 * j as f64);
+        (cost, [0.2, 0.5, 0.3], [0.1, 0.4, 0.3, 0.2])
+    }
+
+    #[test]
+    fn a_coupling_is_what_its_potentials_say() {
+        let (cost, a, b) = problem();
+        let epsilon = 0.3;
+        for solve in [sinkhorn_knopp, sinkhorn_log] {
+            let coupling = solve(&cost, &a, &b, epsilon, LIMITS).unwrap();
+            let Coupling { plan, row_potential: f, column_potential: g, .. } = &coupling;
+            for (i, j) in (0..3).flat_map(|i| (0..4).map(move |j| (i, j))) {
+                let wanted = a[i] * b[j] * (f[i] + g[j] - cost.get(i, j) / epsilon).exp();
+                assert!((plan.get(i, j) - wanted).abs() < 1e-14);
+            }
+            let error: f64 = (0..3).map(|i| (plan.row(i).iter().sum::<f64>() - a[i]).abs()).sum();
+            assert!((error - coupling.marginal_error).abs() < 1e-14 && error <= 1e-10);
+            for (j, b) in b.iter().enumerate() {
+                assert!((plan.column(j).iter().sum::<f64>() - b).abs() < 1e-14);
+            }
+            assert!(coupling.converged && coupling.iterations > 3 && coupling.iterations < 1000);
+        }
+    }
+
+    #[test]
+    fn iterations_are_counted_and_end_at_the_limit() {
+        let (cost, a, b) = problem();
+        for max_iterations in [1, 2, 5] {
+            let limits = SinkhornLimits { tolerance: 1e-12, max_iterations };
+            let knopp = sinkhorn_knopp(&cost, &a, &b, 0.3, limits).unwrap();
+            let log = sinkhorn_log(&cost, &a, &b, 0.3, limits).unwrap();
+            for coupling in [&knopp, &log] {
+                assert!(!coupling.converged && coupling.iterations == max_iterations);
+                let sums = (0..3).map(|i| (coupling.plan.row(i).iter().sum::<f64>() - a[i]).abs());
+                let error: f64 = sums.sum();
+                assert!((error - coupling.marginal_error).abs() < 1e-14 && error > 1e-12);
+            }
+        }
+        // One iteration by hand: u = a / (K v) first, then v = b / (K'u); v begins with 1, or with b in the log domain.
+        let kernel = |i: usize, j: usize| (-cost.get(i, j) / 0.3).exp();
+        let limits = SinkhornLimits { tolerance: 1e-12, max_iterations: 1 };
+        let knopp = sinkhorn_knopp(&cost, &a, &b, 0.3, limits).unwrap();
+        let log = sinkhorn_log(&cost, &a, &b, 0.3, limits).unwrap();
+        for (once, first) in [(knopp, [1.0; 4]), (log, b)] {
+            let u: Vec<f64> = (0..3).map(|i| a[i] / (0..4).map(|j| kernel(i, j) * first[j]).sum::<f64>()).collect();
+            for (j, mass) in b.iter().enumerate() {
+                let v = mass / (0..3).map(|i| kernel(i, j) * u[i]).sum::<f64>();
+                assert!((once.column_potential[j] - (v / mass).ln()).abs() < 1e-13);
+                (0..3).for_each(|i| assert!((once.plan.get(i, j) - u[i] * kernel(i, j) * v).abs() < 1e-15));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_problem_is_refused() {
+        let (cost, a, b) = problem();
+        for solve in [sinkhorn_knopp, sinkhorn_log] {
+            for epsilon in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+                let error = solve(&cost, &a, &b, epsilon, LIMITS).unwrap_err();
+                assert!(matches!(error, Error::Parameter { name: "epsilon", .. }));
+            }
+            let error = solve(&cost, &a[..2], &b, 1.0, LIMITS).unwrap_err();
+            assert_eq!(error, Error::WeightCount { expected: 3, found: 2 });
+            let error = solve(&cost, &a, &b[..3], 1.0, LIMITS).unwrap_err();
+            assert_eq!(error, Error::WeightCount { expected: 4, found: 3 });
+            for bad in [0.0, -0.3, f64::INFINITY] {
+                let error = solve(&cost, &a, &[0.1, 0.4, bad, 0.2], 1.0, LIMITS).unwrap_err();
+                assert_eq!(error, Error::Weight { row: 2, value: bad });
+            }
+            // Masses need not be 1, but must agree, to rounding.
+            let double = |x: &[f64]| x.iter().map(|x| 2.0 * x).collect::<Vec<_>>();
+            assert!(solve(&cost, &double(&a), &double(&b), 1.0, LIMITS).unwrap().converged);
+            for (mass, good) in [(1.0, false), (1.0 + 1e-8, false), (1.0 - 1e-8, false), (1.0 + 4e-10, true)] {
+                let other: Vec<f64> = b.iter().map(|x| 20.0 * mass * x).collect();
+                let ten: Vec<f64> = a.iter().map(|x| if mass == 1.0 { 10.0 * x } else { 20.0 * x }).collect();
+                let limits = SinkhornLimits { tolerance: 1e-9, ..LIMITS };
+                assert_eq!(solve(&cost, &ten, &other, 1.0, limits).is_ok(), good, "{mass}");
+            }
+            let mut wrong = cost.clone();
+            wrong.set(1, 3, f64::NEG_INFINITY);
+            let error = solve(&wrong, &a, &b, 1.0, LIMITS).unwrap_err();
+            assert_eq!(error, Error::NotFinite { row: 1, column: 3, value: f64::NEG_INFINITY });
+        }
+    }
+
+    #[test]
+    fn entries_that_vanished_are_harmless_where_they_carry_nothing() {
+        // Two pairs, far from each other, of equal mass: nothing crosses, and exp(-1000) may be 0.
+        let cost = Matrix::from_row_major(2, 2, &[0.0, 1000.0, 1000.0, 0.0]).unwrap();
+        let even = sinkhorn_knopp(&cost, &[0.5, 0.5], &[0.5, 0.5], 1.0, LIMITS).unwrap();
+        assert!(even.converged && even.plan.get(0, 1) == 0.0);
+        // Scalings that make up for the kernel's underflow would give the entry (1, 0) mass.
+        let (u, v) = ([1.0, 1e250], [1e200, 1.0]);
+        let lost = check_lost_entries(&cost, 1.0, &u, &v, 7).unwrap_err();
+        assert_eq!(lost, Error::Underflow { line: "row", index: 1, iteration: 7 });
+        assert!(check_lost_entries(&cost, 1.0, &[1.0, 1e200], &[1e200, 1.0], 7).is_ok());
+        let near = Matrix::from_row_major(2, 2, &[0.0, 400.0, 400.0, 0.0]).unwrap();
+        assert!(check_lost_entries(&near, 0.5, &[1.0, 1e200], &[1e150, 1.0], 7).is_err());
+        // With twice the epsilon nothing is lost.
+        assert!(check_lost_entries(&cost, 2.0, &u, &v, 7).is_ok());
+    }
+}

@@ -245,3 +245,113 @@ pub(crate) fn least_squares<'a>(
     }
     right.iter().all(|x| x.is_finite()).then_some(right)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    fn limits(tolerance: f64, max_passes: usize) -> Limits {
+        Limits { tolerance, max_passes, stop: StopFlag::default() }
+    }
+
+    #[test]
+    fn least_squares_finds_a_known_combination() {
+        let columns: [Vec<f64>; 3] = [0, 1, 2].map(|c| (0..8).map(|i| ((i * (c + 1)) as f64 + 0.3).sin()).collect());
+        let weights: Vec<f64> = (0..8).map(|i| 0.05 + 0.01 * i as f64).collect();
+        let wanted = [0.7, -1.3, 2.1];
+        let exact: Vec<f64> = (0..8).map(|i| (0..3).map(|c| wanted[c] * columns[c][i]).sum()).collect();
+        let found = least_squares(&weights, columns.iter().map(Vec::as_slice), &exact).unwrap();
+        found.iter().zip(wanted).for_each(|(x, y)| assert!((x - y).abs() < 1e-9, "{found:?}"));
+        // What is left of any target is orthogonal to all columns, by the weights.
+        let target: Vec<f64> = (0..8).map(|i| (i as f64).cos()).collect();
+        let found = least_squares(&weights, columns.iter().map(Vec::as_slice), &target).unwrap();
+        for column in &columns {
+            let rest = |i: usize| target[i] - (0..3).map(|c| found[c] * columns[c][i]).sum::<f64>();
+            let product: f64 = (0..8).map(|i| weights[i] * column[i] * rest(i)).sum();
+            assert!(product.abs() < 1e-10, "{product}");
+        }
+    }
+
+    #[test]
+    fn least_squares_refuses_what_has_no_answer() {
+        let zero = [0.0; 4];
+        let one = [1.0, 2.0, 3.0, 4.0];
+        assert_eq!(least_squares(&one, std::iter::once(&zero[..]), &one), None);
+        assert_eq!(least_squares(&one, std::iter::once(&[f64::NAN, 0.0, 0.0, 0.0][..]), &one), None);
+        assert_eq!(least_squares(&one, std::iter::once(&one[..]), &[f64::INFINITY, 0.0, 0.0, 0.0]), None);
+        assert_eq!(least_squares(&one, std::iter::empty(), &one), Some(Vec::new()));
+        // The same column twice has many answers, of which the ridge takes one.
+        let shared = least_squares(&one, [&one[..], &one[..]].into_iter(), &one).unwrap();
+        assert!((shared[0] + shared[1] - 1.0).abs() < 1e-3, "{shared:?}");
+    }
+
+    #[test]
+    fn bounds_keep_the_potential_where_its_solution_is() {
+        let bounds = Bounds::new(&[0.01, 0.5, 0.49]);
+        let mut f = [-9.0, -1.0, 0.0, 1.0, 9.0, f64::NAN, f64::NEG_INFINITY, f64::INFINITY];
+        bounds.clamp(&mut f);
+        let most = 0.1f64.ln().abs();
+        for (x, wanted) in f.iter().zip([-most, -1.0, 0.0, 1.0, most, most, most, most]) {
+            assert!((x - wanted).abs() < 1e-15, "{f:?}");
+        }
+    }
+
+    #[test]
+    fn a_balanced_plan_is_what_it_says() {
+        let n = 25;
+        let scores = Matrix::from_row_major(n, 2, &testing::gaussian(n, 2, 3)).unwrap();
+        let weights: Vec<f64> = (1..=n).map(|i| 2.0 * i as f64 / (n * (n + 1)) as f64).collect();
+        let epsilon = 0.4;
+        let kernel = Kernel::of(&scores, epsilon);
+        let distance = |i: usize, j: usize| (0..2).map(|l| (scores.get(i, l) - scores.get(j, l)).powi(2)).sum::<f64>();
+        // Loose, tight, and stopped early.
+        for (tolerance, passes) in [(1e-2, 1000), (1e-12, 1000), (1e-12, 3), (1e-12, 1)] {
+            let before = kernel.passes();
+            let plan =
+                Balancer::default().balance(&kernel, &weights, vec![0.0; n], &scores, &limits(tolerance, passes));
+            let f = &plan.potential;
+            let entry = |i: usize, j: usize| weights[i] * weights[j] * (f[i] + f[j] - distance(i, j) / epsilon).exp();
+            let mut error = 0.0;
+            for (i, a) in weights.iter().enumerate() {
+                let mass: f64 = (0..n).map(|j| entry(i, j)).sum();
+                assert!((mass - plan.masses[i]).abs() < 1e-14);
+                error += (mass - a).abs();
+                for l in 0..2 {
+                    let carried: f64 = (0..n).map(|j| entry(i, j) * scores.get(j, l)).sum();
+                    assert!((carried - plan.carried.get(i, l)).abs() < 1e-14);
+                }
+            }
+            assert!((error - plan.marginal_error).abs() < 1e-14);
+            if passes == 1000 {
+                assert!(error <= tolerance);
+            } else {
+                // One more, to carry what was not carried on the way.
+                let made = kernel.passes() - before;
+                assert!(error > tolerance && (passes..=passes + 1).contains(&made), "{made} passes of {passes}");
+            }
+        }
+    }
+
+    #[test]
+    fn acceleration_saves_passes() {
+        let n = 60;
+        let scores = Matrix::from_row_major(n, 2, &testing::gaussian(n, 2, 8)).unwrap();
+        let weights = vec![1.0 / n as f64; n];
+        let kernel = Kernel::of(&scores, 0.5);
+        let none = Matrix::zeros(n, 0);
+        let passes = |balancer: &mut Balancer, start: Vec<f64>, tolerance: f64| {
+            let before = kernel.passes();
+            let plan = balancer.balance(&kernel, &weights, start, &none, &limits(tolerance, 1000));
+            assert!(plan.marginal_error <= tolerance);
+            (kernel.passes() - before, plan.potential)
+        };
+        // The plain step contracts by 3 at best: 1e-12 would take 25 of them.
+        let mut balancer = Balancer::default();
+        let (first, potential) = passes(&mut balancer, vec![0.0; n], 1e-12);
+        assert!(first <= 20, "{first} passes");
+        assert!((2..=MEMORY).contains(&balancer.memory.len()));
+        // From the solution one pass is enough, and nothing is learnt.
+        assert_eq!(passes(&mut balancer, potential, 1e-12).0, 1);
+    }
+}

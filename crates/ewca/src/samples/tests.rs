@@ -1,0 +1,196 @@
+//! What is refused at the door, and samples that two processes share against samples of one.
+
+use std::sync::Barrier;
+
+use super::*;
+use crate::testing;
+
+#[test]
+fn nothing_is_no_data() {
+    for (rows, columns) in [(0, 3), (3, 0), (0, 0)] {
+        assert_eq!(Samples::<f64>::new(&[], rows, columns).unwrap_err(), Error::Empty { rows, columns });
+        let none = Table { data: Vec::new(), rows, columns };
+        assert_eq!(Samples::<f64>::streamed(&none).unwrap_err(), Error::Empty { rows, columns });
+    }
+    let error = Samples::<f64>::sparse(&[0, 0, 0], &[], &[], 0).unwrap_err();
+    assert_eq!(error, Error::Empty { rows: 2, columns: 0 });
+    assert_eq!(Samples::<f64>::sparse(&[0], &[], &[], 2).unwrap_err(), Error::Empty { rows: 0, columns: 2 });
+    assert_eq!(Samples::new(&[1.0, 2.0], 1, 2).unwrap_err(), Error::TooFewSamples { found: 1 });
+    assert_eq!(Samples::new(&[1.0, 2.0], 2, 1).unwrap().mean(), [1.5]);
+    let shape = Error::Shape { rows: 2, columns: 2, expected: 4, found: 3 };
+    assert_eq!(Samples::new(&[1.0, 2.0, 3.0], 2, 2).unwrap_err(), shape);
+    let ragged = Samples::from_rows(&[vec![1.0, 2.0], vec![3.0]]).unwrap_err();
+    assert_eq!(ragged, Error::Ragged { row: 1, expected: 2, found: 1 });
+}
+
+#[test]
+fn weights_that_are_none() {
+    let samples = Samples::new(&[1.0, 2.0, 4.0], 3, 1).unwrap();
+    let with = |weights: &[f64]| samples.clone().with_weights(weights);
+    assert_eq!(with(&[1.0, 1.0]).unwrap_err(), Error::WeightCount { expected: 3, found: 2 });
+    for bad in [-1.0, f64::INFINITY] {
+        assert_eq!(with(&[1.0, bad, 1.0]).unwrap_err(), Error::Weight { row: 1, value: bad });
+    }
+    assert!(matches!(with(&[1.0, f64::NAN, 1.0]).unwrap_err(), Error::Weight { row: 1, .. }));
+    assert_eq!(with(&[0.0; 3]).unwrap_err(), Error::ZeroWeights);
+    assert_eq!(with(&[0.0, 7.5, 0.0]).unwrap_err(), Error::TooFewSamples { found: 1 });
+    let two = with(&[0.0, 4.5, 1.5]).unwrap();
+    assert_eq!((two.weights(), two.mean(), two.count()), (&[0.0, 0.75, 0.25][..], &[2.5][..], 2.0));
+    assert_eq!(two.active(), [1, 2]);
+    // Sums beyond the range of f64 are none of ours.
+    assert_eq!(with(&[1e308, 1e308, 1.5e308]).unwrap().weights().iter().sum::<f64>(), 1.0);
+}
+
+#[test]
+fn magnitudes_whose_squares_leave_the_range_are_refused() {
+    for (size, good) in [(1e139, true), (1e141, false), (1e-139, true), (1e-141, false), (0.0, true)] {
+        let data = [size, -0.5 * size, 0.0];
+        assert_eq!(Samples::new(&data, 3, 1).is_ok(), good, "{size}");
+    }
+    // The largest is found wherever it stands.
+    for at in 0..20 {
+        let mut data = vec![1.0; 20];
+        data[at] = -3.0;
+        assert_eq!(largest_magnitude(&data), Some(3.0));
+        data[at] = f64::NAN;
+        assert_eq!(largest_magnitude(&data), None);
+    }
+}
+
+#[test]
+fn rows_within_a_part() {
+    let rows = [1, 4, 5, 9];
+    assert_eq!(within(&rows, &(0..5)), (0..2, vec![1, 4]));
+    assert_eq!(within(&rows, &(4..9)), (1..3, vec![0, 1]));
+    assert_eq!(within(&rows, &(6..9)), (3..3, vec![]));
+    assert_eq!(within(&rows, &(9..10)), (3..4, vec![0]));
+}
+
+/// Rows that are streamed, three at a time.
+#[derive(Debug)]
+struct Table {
+    data: Vec<f64>,
+    rows: usize,
+    columns: usize,
+}
+
+impl Source for Table {
+    fn rows(&self) -> usize {
+        self.rows
+    }
+    fn columns(&self) -> usize {
+        self.columns
+    }
+    fn part_rows(&self) -> usize {
+        3
+    }
+    fn read(&self, rows: Range<usize>) -> std::result::Result<Part, String> {
+        Ok(Part::Dense(self.data[rows.start * self.columns..rows.end * self.columns].to_vec()))
+    }
+}
+
+/// Two threads that stand for processes, and leave their numbers on a common board.
+#[derive(Debug)]
+struct Two {
+    rank: usize,
+    board: Arc<(Barrier, std::sync::Mutex<[Vec<Vec<f64>>; 2]>)>,
+}
+
+impl Team for Two {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+    fn size(&self) -> usize {
+        2
+    }
+    fn gather(&self, own: &[f64]) -> Vec<Vec<f64>> {
+        self.exchange(&[own, own])
+    }
+    fn exchange(&self, parts: &[&[f64]]) -> Vec<Vec<f64>> {
+        let (barrier, numbers) = &*self.board;
+        numbers.lock().unwrap()[self.rank] = parts.iter().map(|part| part.to_vec()).collect();
+        barrier.wait();
+        let own = numbers.lock().unwrap().iter().map(|from| from[self.rank].clone()).collect();
+        barrier.wait();
+        own
+    }
+}
+
+fn close(found: &Matrix, wanted: &Matrix) {
+    assert_eq!((found.rows(), found.columns()), (wanted.rows(), wanted.columns()));
+    let mut difference = found.clone();
+    difference.add_scaled(-1.0, wanted);
+    assert!(difference.norm() <= 1e-11 * (1.0 + wanted.norm()), "{found:?} {wanted:?}");
+}
+
+/// Everything that is asked of shared samples, beside the same samples in one process.
+fn check_shared(shared: &Samples<'_>, alone: &Samples<'_>) {
+    let (columns, active) = (alone.columns(), alone.active());
+    assert_eq!((shared.all_rows(), shared.weights(), shared.active()), (alone.rows(), alone.weights(), active.clone()));
+    shared.mean().iter().zip(alone.mean()).for_each(|(x, y)| assert!((x - y).abs() < 1e-12));
+    let (x, y) = (shared.total_variance().unwrap(), alone.total_variance().unwrap());
+    assert!((x - y).abs() < 1e-12 * y);
+    close(&shared.gram(Side::Features).unwrap(), &alone.gram(Side::Features).unwrap());
+    let basis = Matrix::from_fn(columns, 2, |i, j| ((i + 2 * j) as f64).sin());
+    close(&shared.covariance_times(&basis).unwrap(), &alone.covariance_times(&basis).unwrap());
+    close(&shared.project(alone.mean(), &basis).unwrap(), &alone.project(alone.mean(), &basis).unwrap());
+    let many = Matrix::from_fn(active.len(), 2, |i, j| ((3 * i + j) as f64).cos());
+    close(&shared.pull(&many).unwrap(), &alone.pull(&many).unwrap());
+    let (both, one) = (shared.combine(&many).unwrap(), alone.combine(&many).unwrap());
+    close(&both.0, &one.0);
+    close(&both.1, &one.1);
+}
+
+/// The span of shared samples, by what does not depend on the signs of axes.
+fn check_shared_span(shared: &Samples<'_>, alone: &Samples<'_>) {
+    let all = || Reduction { axes: usize::MAX, stop: parallel::StopFlag::default() };
+    let (both, one) = (Span::new(shared, all()).unwrap(), Span::new(alone, all()).unwrap());
+    both.variances.iter().zip(&one.variances).for_each(|(x, y)| assert!((x - y).abs() < 1e-12));
+    assert_eq!((both.rank(), both.weights.len()), (one.rank(), one.weights.len()));
+    let n = one.weights.len();
+    let squared = |span: &Span, matrix: &Matrix| matrix.times(&span.axes(0..span.rank()).transposed());
+    close(&squared(&both, &both.axes(0..both.rank())), &squared(&one, &one.axes(0..one.rank())));
+    let columns = Matrix::from_fn(n, 2, |i, j| ((i + 4 * j) as f64).sin());
+    close(&both.scores(&both.pull(&columns)), &one.scores(&one.pull(&columns)));
+    // Some rows, of either process, not in order of the processes.
+    let some = [0, n - 1, 2, n - 2];
+    let rows = |span: &Span| Matrix::from_row_major(some.len(), span.rank(), &span.rows(&some)).unwrap();
+    close(&squared(&both, &rows(&both)), &squared(&one, &rows(&one)));
+}
+
+#[test]
+fn two_processes_have_what_one_has() {
+    let (rows, columns) = (13, 4);
+    let data = testing::gaussian(rows, columns, 17);
+    let weightless: Vec<f64> = (0..rows).map(|i| if i < 5 { 0.0 } else { 1.0 + i as f64 }).collect();
+    let mixed: Vec<f64> = (0..rows).map(|i| (i % 3) as f64).collect();
+    // The first process has five samples: some of them, or all, without weight.
+    for (weights, streamed) in [(None, false), (Some(&mixed), false), (Some(&weightless), false), (Some(&mixed), true)]
+    {
+        let mut alone = Samples::new(&data, rows, columns).unwrap();
+        if let Some(weights) = weights {
+            alone = alone.with_weights(weights).unwrap();
+        }
+        let board = Arc::new((Barrier::new(2), std::sync::Mutex::default()));
+        std::thread::scope(|scope| {
+            for rank in 0..2 {
+                let (board, alone, data) = (board.clone(), &alone, &data);
+                scope.spawn(move || {
+                    let own = if rank == 0 { 0..5 } else { 5..rows };
+                    let part = &data[own.start * columns..own.end * columns];
+                    let table = Table { data: part.to_vec(), rows: own.len(), columns };
+                    let samples =
+                        if streamed { Samples::streamed(&table) } else { Samples::new(part, own.len(), columns) };
+                    let mut samples = samples.unwrap().with_team(Arc::new(Two { rank, board })).unwrap();
+                    if let Some(weights) = weights {
+                        samples = samples.with_weights(&weights[own.clone()]).unwrap();
+                    }
+                    assert_eq!((samples.rows(), samples.own()), (own.len(), own.clone()));
+                    assert_eq!(samples.row(1).unwrap(), &data[(own.start + 1) * columns..(own.start + 2) * columns]);
+                    check_shared(&samples, alone);
+                    check_shared_span(&samples, alone);
+                });
+            }
+        });
+    }
+}

@@ -1,0 +1,191 @@
+//! The objective and the paper's steps against plain loops over all pairs of samples.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::kernel::Kernel;
+use crate::matrix::{Matrix, qr_factor, symmetric_eigen};
+use crate::parallel::StopFlag;
+use crate::samples::{Reduction, Samples};
+use crate::subspace::{Orthonormalisation, grassmann_distance, random_frame};
+use crate::testing;
+
+pub(super) const N: usize = 24;
+pub(super) const K: usize = 2;
+
+/// A weighted problem of five features at a random frame, with an accurate plan.
+pub(super) fn problem(epsilon: f64) -> (Objective, State) {
+    let data = testing::gaussian(N, 5, 21);
+    let weights: Vec<f64> = (0..N).map(|i| 1.0 + 0.25 * (i % 4) as f64).collect();
+    let samples = Samples::new(&data, N, 5).unwrap().with_weights(&weights).unwrap();
+    let span = Arc::new(Span::new(&samples, Reduction { axes: usize::MAX, stop: StopFlag::default() }).unwrap());
+    let kernel = Kernel::new(&span.leading_axes(K), true);
+    let mut objective =
+        Objective { span, epsilon, kernel, single: false, max_plan_passes: 1000, stop: StopFlag::default() };
+    let mut balancer = Balancer::default();
+    let point = objective.evaluate(random_frame(5, K, 3, 0), vec![0.0; N], &mut balancer, 1e-14);
+    (objective, State { point, balancer, curvature: Default::default() })
+}
+
+/// pi, entry by entry.
+fn plan(objective: &Objective, point: &Point) -> Matrix {
+    let (a, f, z) = (&objective.span.weights, &point.potential, &point.scores);
+    Matrix::from_fn(N, N, |i, j| {
+        let distance: f64 = (0..K).map(|l| (z.get(i, l) - z.get(j, l)).powi(2)).sum();
+        a[i] * a[j] * (f[i] + f[j] - distance / objective.epsilon).exp()
+    })
+}
+
+/// M = Y'(2 pi - diag(a)) Y, entry by entry.
+fn matrix_by_hand(objective: &Objective, point: &Point) -> Matrix {
+    let (plan, y, a) = (plan(objective, point), objective.span.axes(0..5), &objective.span.weights);
+    Matrix::from_fn(5, 5, |p, q| {
+        let pairs = (0..N).flat_map(|i| (0..N).map(move |j| (i, j)));
+        let moved: f64 = pairs.map(|(i, j)| 2.0 * y.get(i, p) * plan.get(i, j) * y.get(j, q)).sum();
+        moved - (0..N).map(|i| a[i] * y.get(i, p) * y.get(i, q)).sum::<f64>()
+    })
+}
+
+fn assert_close(found: &Matrix, wanted: &Matrix) {
+    let mut difference = found.clone();
+    difference.add_scaled(-1.0, wanted);
+    assert!(difference.norm() < 1e-12 * (1.0 + wanted.norm()), "{found:?} {wanted:?}");
+}
+
+#[test]
+fn the_objective_is_what_the_plan_makes_it() {
+    for epsilon in [0.05, 0.6] {
+        let (mut objective, State { point, .. }) = problem(epsilon);
+        let (pi, m) = (plan(&objective, &point), matrix_by_hand(&objective, &point));
+        let a = objective.span.weights.clone();
+        assert_close(&objective.matrix(&point), &m);
+        assert_close(&point.image, &m.times(&point.frame));
+        assert_close(&point.compression, &point.frame.transposed_times(&m.times(&point.frame)));
+        let overall = point.gradient.norm() / (2.0 * objective.span.variances[0]);
+        assert!((point.overall_gradient / overall - 1.0).abs() < 1e-12);
+        // Each component beside itself: |(I - VV') M v| / max(|mu|, s) for the eigenvectors v of V'MV.
+        let (values, turn) = symmetric_eigen(&point.compression).unwrap();
+        let leaving = point.tangent(&m.times(&point.frame.times(&turn)));
+        let mut moments = Matrix::zeros(K, K);
+        for (p, q) in (0..K).flat_map(|p| (0..K).map(move |q| (p, q))) {
+            moments.set(p, q, (0..N).map(|i| a[i] * point.scores.get(i, p) * point.scores.get(i, q)).sum());
+        }
+        let (sizes, _) = symmetric_eigen(&moments).unwrap();
+        for (j, (value, size)) in values.iter().zip(&sizes).enumerate() {
+            let norm = leaving.column(j).iter().map(|x| x * x).sum::<f64>().sqrt();
+            let wanted = norm / value.abs().max(*size);
+            assert!((point.residuals[j] / wanted - 1.0).abs() < 1e-9, "{} {wanted}", point.residuals[j]);
+            assert!((point.variances[j] / size - 1.0).abs() < 1e-12);
+        }
+        assert_eq!(point.relative_gradient, point.residuals[0].max(point.residuals[1]));
+        // G = -2 (M V - V V'M V)
+        assert_close(&point.gradient, &point.tangent(&m.times(&point.frame)).scaled(-2.0));
+        assert_close(&objective.carry(&point, &point.scores), &pi.times(&point.scores));
+        let diagonal = objective.diagonal(&point);
+        assert_eq!(diagonal.len(), 5);
+        diagonal.iter().enumerate().for_each(|(i, x)| assert!((x - m.get(i, i)).abs() < 1e-12));
+        // F = sum a (|x|^2 - |z|^2) + sum pi |z_i - z_j|^2 + epsilon sum pi log(pi / (a a')), all in units of the span.
+        let mut loss = objective.span.total_variance();
+        for i in 0..N {
+            loss -= a[i] * (0..K).map(|l| point.scores.get(i, l).powi(2)).sum::<f64>();
+            for j in 0..N {
+                let distance: f64 = (0..K).map(|l| (point.scores.get(i, l) - point.scores.get(j, l)).powi(2)).sum();
+                let p = pi.get(i, j);
+                loss += p * distance + if p > 0.0 { epsilon * p * (p / (a[i] * a[j])).ln() } else { 0.0 };
+            }
+        }
+        assert!((point.loss - loss).abs() < 1e-11, "{} {loss}", point.loss);
+    }
+}
+
+#[test]
+fn leading_eigenvectors_and_what_they_win() {
+    let (mut objective, State { point, .. }) = problem(0.3);
+    let m = matrix_by_hand(&objective, &point);
+    let (values, vectors) = symmetric_eigen(&m).unwrap();
+    let leading = objective.leading(&point).unwrap();
+    assert_eq!(leading.values.len(), K + 1);
+    leading.values.iter().zip(&values).for_each(|(x, y)| assert!((x - y).abs() < 1e-12));
+    assert!(grassmann_distance(&leading.frame, &vectors.leading_columns(K)).unwrap() < 1e-9);
+    let shortfall = values[0] + values[1] - point.frame.dot(&m.times(&point.frame));
+    assert!((leading.shortfall - shortfall).abs() < 1e-12 && shortfall > 0.1);
+}
+
+#[test]
+fn a_step_of_algorithm_one_goes_to_the_leading_eigenvectors() {
+    let (mut objective, mut state) = problem(0.3);
+    let (_, vectors) = symmetric_eigen(&matrix_by_hand(&objective, &state.point)).unwrap();
+    bcd::step(&mut objective, &mut state, 1e-13).unwrap();
+    assert!(grassmann_distance(&state.point.frame, &vectors.leading_columns(K)).unwrap() < 1e-9);
+    assert!(state.point.marginal_error <= 1e-13);
+}
+
+#[test]
+fn a_step_of_algorithm_two_goes_where_the_majoriser_is_least() {
+    // U <- qf(M U + c U), c = max(1 - 2 nu, 0) lambda_max(Sigma), as often as inner steps are wanted.
+    for (epsilon, bound) in [
+        (0.02, EigenvalueBound::Exact),
+        (0.6, EigenvalueBound::Exact),
+        (0.3, EigenvalueBound::Zero),
+        (0.3, EigenvalueBound::Gershgorin),
+    ] {
+        let (objective, State { point, .. }) = problem(epsilon);
+        let (pi, m) = (plan(&objective, &point), matrix_by_hand(&objective, &point));
+        let a = &objective.span.weights;
+        let scaled = Matrix::from_fn(N, N, |i, j| pi.get(i, j) / (a[i] * a[j]).sqrt());
+        let nu = match bound {
+            EigenvalueBound::Exact => symmetric_eigen(&scaled).unwrap().0[N - 1],
+            EigenvalueBound::Zero => 0.0,
+            EigenvalueBound::Gershgorin => -1.0,
+        };
+        let shift = f64::max(1.0 - 2.0 * nu, 0.0) * objective.span.variances[0];
+        let mut wanted = point.frame.clone();
+        for inner_steps in 1..4 {
+            let mut image = m.times(&wanted);
+            image.add_scaled(shift, &wanted);
+            wanted = qr_factor(&image);
+            for orthonormalisation in [Orthonormalisation::Qr, Orthonormalisation::Polar] {
+                let (mut objective, mut state) = problem(epsilon);
+                let params = MmParams { inner_steps, bound, orthonormalisation };
+                mm::step(&mut objective, &mut state, params, 1e-13).unwrap();
+                let distance = grassmann_distance(&state.point.frame, &wanted).unwrap();
+                assert!(distance < 1e-8, "{bound:?}, {inner_steps} steps: {distance}");
+            }
+        }
+        assert!(grassmann_distance(&point.frame, &wanted).unwrap() > 1e-3);
+    }
+}
+
+#[test]
+fn states_of_other_shapes_do_not_belong() {
+    let (objective, state) = problem(0.3);
+    let span = &objective.span;
+    assert!(state.belongs_to(span, K));
+    assert!(!state.belongs_to(span, K + 1));
+    let changes: [fn(&mut Point); 7] = [
+        |p| p.frame = Matrix::zeros(4, K),
+        |p| p.scores = Matrix::zeros(N - 1, K),
+        |p| p.potential = vec![0.0; N + 1],
+        |p| p.masses = Vec::new(),
+        |p| p.image = Matrix::zeros(5, K + 1),
+        |p| p.compression = Matrix::zeros(K, 1),
+        |p| p.gradient = Matrix::zeros(K, 5),
+    ];
+    for change in changes {
+        let mut other = state.clone();
+        change(&mut other.point);
+        assert!(!other.belongs_to(span, K));
+    }
+}
+
+#[test]
+fn a_plan_can_be_tightened_and_solvers_have_names() {
+    let (mut objective, mut state) = problem(0.3);
+    state.point = objective.evaluate(state.point.frame.clone(), vec![0.0; N], &mut Balancer::default(), 1e-2);
+    let rough = state.point.marginal_error;
+    state.tighten(&mut objective, 1e-12);
+    assert!(rough > 1e-6 && state.point.marginal_error <= 1e-12);
+    let names = [Solver::Auto, Solver::Lbfgs, Solver::Bcd, Solver::Mm(MmParams::default())].map(Solver::name);
+    assert_eq!(names, ["auto", "lbfgs", "bcd", "mm"]);
+    assert_eq!((Solver::Auto.resolved(), Solver::Bcd.resolved()), (Solver::Lbfgs, Solver::Bcd));
+}
