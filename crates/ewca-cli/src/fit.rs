@@ -246,9 +246,17 @@ impl Held {
         let in_parts = job.in_parts || plan.needs_parts(&job.table, &job.preprocessing);
         let place = cluster.map_or((0, 1), Cluster::place);
         let own_rows = cluster.is_some() && job.table.is_readable_in_parts();
+        if let Some(weighting) = job.weighting.as_ref().filter(|_| in_parts || cluster.is_some()) {
+            let problem = format!(
+                "cannot be fitted with weights (the column '{}') in parts or by many processes; leave them out, or give it more memory",
+                weighting.column
+            );
+            return Err(Failure::Unfit { file: plan.file.into(), problem });
+        }
         if !in_parts && !own_rows {
             let reading = plan.before_reading(&job.table, &job.preprocessing)?;
-            let data = Dataset::to_fit(job.table.read(console)?, &job.preprocessing, plan.file)?;
+            let table = job.table.read(console)?;
+            let data = Dataset::to_fit_weighted(table, job.weighting.as_ref(), &job.preprocessing, plan.file)?;
             enough_rows(data.rows(), place)?;
             let data = if cluster.is_some() { data.share(place) } else { data };
             return Ok(Self { data, parts: None, reading });

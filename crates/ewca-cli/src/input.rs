@@ -127,9 +127,44 @@ pub struct Dataset {
     pub preprocessing: FittedPreprocessing,
     /// Where not all of the table is here: its rows, and its checksum.
     elsewhere: Option<(usize, u64)>,
+    /// What each sample weighs, or how many samples it stands for.
+    weights: Option<(Meaning, Vec<f64>)>,
+}
+
+/// A column of weights.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Weighting {
+    /// Its name.
+    pub column: String,
+    /// What its numbers mean.
+    pub meaning: Meaning,
+}
+
+/// What weights mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meaning {
+    /// A distribution over the samples: their scale does not matter.
+    Weights,
+    /// A sample stands for so many samples.
+    Counts,
 }
 
 impl Dataset {
+    /// The same as [`Dataset::to_fit`], with the weights that a column holds.
+    pub fn to_fit_weighted(
+        mut table: Table,
+        weighting: Option<&Weighting>,
+        steps: &Preprocessing,
+        file: &str,
+    ) -> Result<Self, Failure> {
+        let Some(Weighting { column, meaning }) = weighting else { return Ok(Self::to_fit(table, steps, file)?) };
+        let Some(weights) = table.take_feature(column) else {
+            let problem = format!("has no column of numbers named '{column}', which was to hold the weights");
+            return Err(Failure::Unfit { file: file.into(), problem });
+        };
+        Ok(Self { weights: Some((*meaning, weights)), ..Self::to_fit(table, steps, file)? })
+    }
+
     /// A table to learn from. `file` stands for it in messages.
     pub fn to_fit(table: Table, steps: &Preprocessing, file: &str) -> Result<Self, ewca_io::Error> {
         let (preprocessing, table) = steps.fit(table, file)?;
@@ -143,7 +178,7 @@ impl Dataset {
 
     fn new(mut table: Table, preprocessing: FittedPreprocessing) -> Self {
         let ids = table.ids.take().unwrap_or_else(|| (1..=table.rows()).map(|row| row.to_string()).collect());
-        Self { table, ids, preprocessing, elsewhere: None }
+        Self { table, ids, preprocessing, elsewhere: None, weights: None }
     }
 
     /// A table of so many rows, not all of which are here.
@@ -153,7 +188,7 @@ impl Dataset {
         preprocessing: FittedPreprocessing,
         rows_and_checksum: (usize, u64),
     ) -> Self {
-        Self { table, ids, preprocessing, elsewhere: Some(rows_and_checksum) }
+        Self { table, ids, preprocessing, elsewhere: Some(rows_and_checksum), weights: None }
     }
 
     /// The rows of one process, with the names of all.
@@ -186,9 +221,14 @@ impl Dataset {
 
     /// The samples as the library takes them: sparse ones stay sparse.
     pub fn samples(&self) -> ewca::Result<Samples<'_>> {
-        match &self.table.values {
+        let samples = match &self.table.values {
             Values::Dense(dense) => Samples::new(&dense.data, dense.rows, dense.columns),
             Values::Sparse(sparse) => Samples::sparse(&sparse.offsets, &sparse.indices, &sparse.values, sparse.columns),
+        }?;
+        match &self.weights {
+            None => Ok(samples),
+            Some((Meaning::Weights, weights)) => samples.with_weights(weights),
+            Some((Meaning::Counts, counts)) => samples.with_counts(counts),
         }
     }
 

@@ -55,7 +55,8 @@ pub fn run(job: &PathJob, console: Console) -> Result<Outcome, Failure> {
     let report = job.report.as_ref().map(|_| Reporting { components: job.components, steps });
     let plan = memory::Plan { params: &job.params, limits: job.limits, file: &name, report, exports: None };
     let reading = plan.before_reading(&job.table, &job.preprocessing)?;
-    let data = Dataset::to_fit(job.table.read(console)?, &job.preprocessing, &name)?;
+    let table = job.table.read(console)?;
+    let data = Dataset::to_fit_weighted(table, job.weighting.as_ref(), &job.preprocessing, &name)?;
     let refused = |source| Failure::Fit { file: name.clone(), source };
     let samples = data.samples().map_err(refused)?;
     let params = plan.for_table(&data, reading)?.params;

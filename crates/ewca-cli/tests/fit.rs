@@ -4,7 +4,7 @@ mod common;
 
 use std::io::Write;
 
-use common::{Run, Workshop, clouds, exists, gzipped, numbers};
+use common::{Run, Workshop, clouds, exists, gzipped, noise, numbers};
 use serde_json::Value;
 
 const FILES: [&str; 4] = ["loadings.csv", "model.safetensors", "scores.csv", "summary.json"];
@@ -409,4 +409,36 @@ fn a_collapsed_fit_says_so_and_ends_with_3() {
     let few = [&path[..], &["--max-iterations", "1", "--tolerance", "1e-12", "-q", "-o", "path.csv"]].concat();
     assert_eq!(shop.run(&few).code, Some(3));
     assert_eq!(shop.run(&[&few[..], &["--allow-unconverged"]].concat()).code, Some(0));
+}
+
+/// The paper's weights, and samples that stand for several, by name.
+#[test]
+fn weights_and_counts_are_columns() {
+    let shop = Workshop::new();
+    let mut noise = noise(5);
+    let rows: Vec<(Vec<String>, usize)> =
+        (0..40).map(|i| ((0..4).map(|_| format!("{}", noise() + (i % 4) as f64)).collect(), 1 + i % 3)).collect();
+    let head = "a,b,c,d";
+    let table = |with: &dyn Fn(usize) -> String| -> String {
+        rows.iter().map(|(row, count)| format!("{},{}\n", row.join(","), with(*count))).collect()
+    };
+    let repeated: String =
+        rows.iter().flat_map(|(row, count)| std::iter::repeat_n(row.join(",") + "\n", *count)).collect();
+    shop.write("counted.csv", &format!("{head},w\n{}", table(&|count| count.to_string())));
+    shop.write("scaled.csv", &format!("{head},w\n{}", table(&|count| format!("{}e150", count))));
+    shop.write("repeated.csv", &format!("{head}\n{repeated}"));
+    let epsilon = |arguments: &[&str]| {
+        shop.run(&[&["fit", "-q", "--perplexity", "6", "--overwrite", "-o", "out"], arguments].concat()).succeeded();
+        shop.summary("out")["epsilon"].as_f64().unwrap()
+    };
+    let close = |x: f64, y: f64| (x / y - 1.0).abs() < 1e-6;
+    let (counted, repeated) = (epsilon(&["counted.csv", "--counts", "w"]), epsilon(&["repeated.csv"]));
+    assert!(close(counted, repeated), "{counted} {repeated}");
+    let (weighted, scaled) = (epsilon(&["counted.csv", "--weights", "w"]), epsilon(&["scaled.csv", "--weights", "w"]));
+    assert!(close(weighted, scaled) && !close(weighted, counted), "{weighted} {scaled} {counted}");
+    let run = shop.run(&["fit", "counted.csv", "--counts", "v", "-o", "other"]);
+    assert_eq!(run.code, Some(1));
+    assert!(run.err.contains("counted.csv: has no column of numbers named 'v'"), "{}", run.err);
+    let run = shop.run(&["fit", "counted.csv", "--counts", "w", "--weights", "w"]);
+    assert_eq!(run.code, Some(2));
 }

@@ -1,6 +1,7 @@
 //! What a file holds once it has been read.
 
 use serde::Serialize;
+use std::cmp::Ordering;
 
 /// Samples in rows, features in columns.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,6 +58,13 @@ impl Table {
     pub fn columns(&self) -> usize {
         self.values.columns()
     }
+
+    /// Takes a feature out of the table, and returns its values; none if there is no such feature.
+    pub fn take_feature(&mut self, name: &str) -> Option<Vec<f64>> {
+        let at = self.features.iter().position(|feature| feature == name)?;
+        self.features.remove(at);
+        Some(self.values.take_column(at))
+    }
 }
 
 /// A matrix of numbers, stored as the file had it.
@@ -69,6 +77,41 @@ pub enum Values {
 }
 
 impl Values {
+    /// Takes a column out, and returns it.
+    fn take_column(&mut self, column: usize) -> Vec<f64> {
+        match self {
+            Values::Dense(dense) => {
+                let width = dense.columns;
+                let taken = dense.data.iter().skip(column).step_by(width).copied().collect();
+                let mut at = 0;
+                dense.data.retain(|_| {
+                    at += 1;
+                    (at - 1) % width != column
+                });
+                dense.columns -= 1;
+                taken
+            }
+            Values::Sparse(sparse) => {
+                let mut taken = vec![0.0; sparse.rows()];
+                let (mut indices, mut values, mut offsets) = (Vec::new(), Vec::new(), vec![0]);
+                for (row, ends) in sparse.offsets.windows(2).enumerate() {
+                    for at in ends[0]..ends[1] {
+                        match (sparse.indices[at] as usize).cmp(&column) {
+                            Ordering::Equal => taken[row] += sparse.values[at],
+                            order => {
+                                indices.push(sparse.indices[at] - u32::from(order == Ordering::Greater));
+                                values.push(sparse.values[at]);
+                            }
+                        }
+                    }
+                    offsets.push(values.len());
+                }
+                *sparse = SparseValues { columns: sparse.columns - 1, offsets, indices, values };
+                taken
+            }
+        }
+    }
+
     /// The number of rows.
     pub fn rows(&self) -> usize {
         match self {

@@ -10,7 +10,7 @@ use ewca_lab::Protocol;
 use ewca_lab::experiments::Experiment;
 
 use crate::exports::Exports;
-use crate::input::Input;
+use crate::input::{Input, Weighting};
 use crate::terminal::Console;
 
 /// What the user wants, and how to talk about it.
@@ -71,6 +71,8 @@ pub struct FitJob {
     pub table: TableJob,
     /// What to do to it before the fit.
     pub preprocessing: Preprocessing,
+    /// The column of weights or counts.
+    pub weighting: Option<Weighting>,
     /// How to fit it. They pass [`Params::check`].
     pub params: Params,
     /// What was asked of the parameters, for the account and the summary.
@@ -192,6 +194,8 @@ pub struct PathJob {
     pub table: TableJob,
     /// What to do to it before the fits.
     pub preprocessing: Preprocessing,
+    /// The column of weights or counts.
+    pub weighting: Option<Weighting>,
     /// How to fit it, but for epsilon. They pass [`Params::check`].
     pub params: Params,
     /// The epsilons.

@@ -22,7 +22,7 @@ pub use job::{
     ReproduceJob, Request, SelectJob, Steps, TableJob, TransformJob, Wanted,
 };
 use method::{EndingArgs, LimitArgs, ManyArgs, MethodArgs, SpreadArgs};
-use table::{PreprocessingArgs, TableArgs};
+use table::{PreprocessingArgs, TableArgs, WeightArgs};
 use values::{Counts, Numbers};
 
 use crate::exports::Exports;
@@ -213,6 +213,9 @@ struct FitArgs {
     table: TableArgs,
 
     #[command(flatten)]
+    weights: WeightArgs,
+
+    #[command(flatten)]
     preprocessing: PreprocessingArgs,
 
     #[command(flatten)]
@@ -308,7 +311,8 @@ struct CheckpointArgs {
 
 impl FitArgs {
     fn into_job(self) -> Result<FitJob, String> {
-        let Self { input, table, preprocessing, spread, method, output, limits, many, checkpoint, ending } = self;
+        let Self { input, table, weights, preprocessing, spread, method, output, limits, many, checkpoint, ending } =
+            self;
         let params = many.applied_to(spread.applied_to(method.params()?));
         params.clone().check().map_err(|error| error.to_string())?;
         if output.write_anndata.is_some() && !table.says_anndata(&input) {
@@ -324,6 +328,7 @@ impl FitArgs {
         let limits = Limits::from(limits);
         let CheckpointArgs { checkpoint, checkpoint_every, resume } = checkpoint;
         Ok(FitJob {
+            weighting: weights.into_weighting(),
             table: table.into_job(input, limits.max_memory),
             preprocessing: preprocessing.into_steps(),
             wanted: method.wanted(spread.perplexity),
@@ -717,6 +722,9 @@ struct PathArgs {
     table: TableArgs,
 
     #[command(flatten)]
+    weights: WeightArgs,
+
+    #[command(flatten)]
     preprocessing: PreprocessingArgs,
 
     #[command(flatten)]
@@ -740,6 +748,7 @@ impl PathArgs {
             _ => Steps::Automatic,
         };
         Ok(PathJob {
+            weighting: self.weights.into_weighting(),
             table: self.table.into_job(self.input, limits.max_memory),
             preprocessing: self.preprocessing.into_steps(),
             components: self.method.components,

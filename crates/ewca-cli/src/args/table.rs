@@ -7,7 +7,7 @@ use ewca_io::{Format, Missing, Preprocessing, ReadOptions};
 
 use super::job::TableJob;
 use super::values;
-use crate::input::Input;
+use crate::input::{Input, Meaning, Weighting};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "The table")]
@@ -51,6 +51,26 @@ pub struct TableArgs {
     /// What separates the cells of a text table: , ; | tab or space [default: found in the text]
     #[arg(long, value_name = "CHARACTER", value_parser = values::delimiter)]
     delimiter: Option<u8>,
+}
+
+/// Options of commands that fit.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "The table")]
+pub struct WeightArgs {
+    /// The column that holds what each sample weighs, in any unit; it is not used as a feature. Perplexities count samples
+    #[arg(long, value_name = "COLUMN", conflicts_with = "counts")]
+    weights: Option<String>,
+
+    /// The column that holds how many samples each one stands for; it is not used as a feature. Perplexities count each so often
+    #[arg(long, value_name = "COLUMN")]
+    counts: Option<String>,
+}
+
+impl WeightArgs {
+    pub fn into_weighting(self) -> Option<Weighting> {
+        let weights = self.weights.map(|column| Weighting { column, meaning: Meaning::Weights });
+        weights.or(self.counts.map(|column| Weighting { column, meaning: Meaning::Counts }))
+    }
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

@@ -485,7 +485,7 @@ impl<'a> Run<'a> {
                 model.termination = Termination::MaxIterations;
             }
             let told = largest(&model.certificate.residuals).max(largest(&model.certificate.rounding));
-            if model.converged() && !(told <= self.params.tolerance) {
+            if model.converged() && (told.is_nan() || told > self.params.tolerance) {
                 model.termination = Termination::Stalled;
             }
             let work = objective.kernel.work();

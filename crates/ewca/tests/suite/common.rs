@@ -320,8 +320,8 @@ fn check_residuals(samples: &Samples<'_, f64>, model: &Model, plan: &RecomputedP
         let row = samples.row(i).unwrap();
         for j in 0..k {
             let factor = 2.0 * plan.carried.get(i, j) - a[i] * model.scores.get(i, j);
-            for l in 0..d {
-                image.set(l, j, image.get(l, j) + factor * (row[l] - model.mean[l]));
+            for (l, (x, mean)) in row.iter().zip(&model.mean).enumerate() {
+                image.set(l, j, image.get(l, j) + factor * (x - mean));
             }
         }
     }
@@ -337,8 +337,8 @@ fn check_residuals(samples: &Samples<'_, f64>, model: &Model, plan: &RecomputedP
     if certificate.approximation.is_some() {
         return;
     }
-    for j in 0..k {
-        let against = values[j].abs().max(model.explained_variance[j]);
+    for (j, value) in values.iter().enumerate() {
+        let against = value.abs().max(model.explained_variance[j]);
         // Divided first: squares of tiny numbers are nothing.
         let ours = leaving.column(j).iter().map(|x| (x / against).powi(2)).sum::<f64>().sqrt();
         let said = certificate.residuals[j];
