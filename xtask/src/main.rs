@@ -18,7 +18,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   report-page  builds the report's page from its TypeScript: writes crates/ewca-report/page/dist
   report-test  the tests of that page alone: types, units, and a real browser
   mutants rust [FILE...]
-               small faults put into the Rust code, and whether its tests notice: writes bench/MUTANTS.md (takes an hour)
+               small faults put into the Rust code, and whether its tests notice: writes bench/MUTANTS.md (takes long)
   bench        the side-by-side benchmark: writes bench/RESULTS.md (takes minutes)";
 
 /// The profile of all steps is `quick` (Cargo.toml), so that each uses what the one before it built.
