@@ -120,11 +120,14 @@ impl Source for Table {
     }
 }
 
+/// What each of two processes gives to either.
+type Given = [Vec<Vec<f64>>; 2];
+
 /// Two threads that stand for processes, and leave their numbers on a common board.
 #[derive(Debug)]
 struct Two {
     rank: usize,
-    board: Arc<(Barrier, std::sync::Mutex<[Vec<Vec<f64>>; 2]>)>,
+    board: Arc<(Barrier, std::sync::Mutex<Given>)>,
 }
 
 impl Team for Two {
