@@ -204,7 +204,7 @@ class EWCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
     def inverse_transform(self, X: Any) -> np.ndarray:
         """Samples from scores: X @ components_ + mean_."""
         check_is_fitted(self)
-        return self._model.inverse_transform(check_array(X, dtype=np.float64, order="C"))
+        return self._model.inverse_transform(check_array(X, dtype=np.float64))
 
     def plan(self) -> Plan:
         """The transport plan of the fit: who is near whom."""
@@ -276,14 +276,13 @@ class EWCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         self.embedding_ = model.scores
 
     def _checked(self, X: Any, reset: bool) -> Any:
-        # The core looks for NaN and infinities itself, and says where they are.
+        # The core looks for NaN and infinities itself, and says where they are; `as_table` makes the type and the layout right, and
+        # copies only where they are not.
         return validate_data(
             self,
             X,
             reset=reset,
             accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            order="C",
             ensure_all_finite=False,
             ensure_min_samples=2 if reset else 1,
         )
@@ -321,5 +320,4 @@ class EWCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64"]
         return tags

@@ -219,8 +219,9 @@ class Selection:
     epsilons: np.ndarray
     #: The spread of the error in all features, without reduction.
     raw: tuple[float, float, float, float]
-    #: For each number of components: ``n_components``, ``epsilon`` (what to use), the spreads ``pca`` and ``ewca``, the epsilons
-    #: ``chosen`` by each split, the mean error ``by_epsilon`` and which of them ``collapsed``.
+    #: For each number of components: ``n_components``, ``epsilon`` (what to use, of those at which the fit does not collapse;
+    #: ``stands`` says whether there is any), the spreads ``pca`` and ``ewca``, the epsilons ``chosen`` by each split, the mean error
+    #: ``by_epsilon`` and which of them ``collapsed``.
     cells: list[dict[str, Any]]
     #: The place of the best of them.
     best: int
@@ -336,6 +337,6 @@ def sinkhorn_self(Z: Any, epsilon: float, weights: Any = None, *, tol: float = 1
     Z = np.ascontiguousarray(Z, dtype=np.float64)
     if Z.ndim != 2 or 0 in Z.shape:
         raise ValueError(f"Z has the shape {Z.shape}: expected points in rows")
-    a = as_weights(1.0 if weights is None else weights, len(Z))
-    assert a is not None
+    a = as_weights(weights, len(Z))
+    a = np.ones(len(Z)) if a is None else a
     return Plan(_ewca.self_transport(Z, a / a.sum(), number("epsilon", epsilon), number("tol", tol)))

@@ -68,10 +68,10 @@ def as_seed(random_state: Any, needed: bool = True) -> int:
         return int(random_state)
     if random_state is None:
         # As in scikit-learn: from NumPy's global state, but only where anything is random.
-        return int(np.random.randint(2**31 - 1)) if needed else 0
+        return int(np.random.randint(np.iinfo(np.int32).max)) if needed else 0
     for draw in ("randint", "integers"):
         if hasattr(random_state, draw):
-            return int(getattr(random_state, draw)(2**31 - 1))
+            return int(getattr(random_state, draw)(np.iinfo(np.int32).max))
     raise ValueError(f"random_state is {random_state!r}: pass None, a non-negative integer, or a NumPy generator")
 
 

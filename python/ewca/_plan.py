@@ -76,7 +76,7 @@ class Plan:
         return self._plan.dense(max_bytes)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        return self.toarray().astype(dtype or np.float64, copy=False)
+        return np.asarray(self.toarray(), dtype=dtype)
 
     def graph(self, n_neighbors: int = 15) -> Any:
         """The ``n_neighbors`` largest entries of each row (that of the sample with itself is one of them), as a SciPy CSR array."""
@@ -95,9 +95,9 @@ class Plan:
         from scipy.sparse.linalg import LinearOperator
 
         def product(columns: np.ndarray) -> np.ndarray:
-            columns = np.asarray(columns, dtype=np.float64)
-            flat = columns.reshape(len(self), -1)
-            return self._plan.apply(flat).reshape(columns.shape)
+            # Of vectors too: SciPy gives the product the shape that is wanted.
+            flat = np.asarray(columns, dtype=np.float64).reshape(len(self), -1)
+            return self._plan.apply(flat)
 
         return LinearOperator(self.shape, matvec=product, rmatvec=product, matmat=product, rmatmat=product, dtype=np.float64)
 

@@ -33,7 +33,7 @@ def warn_about(certificate: Certificate, epsilon: float, *, limit: str, tol: str
             f"EWCA's kernel is approximate ({near.landmarks} landmarks), and by exact rows the plan is off by {100 * near.marginal_error:.2g} %: "
             "use more landmarks, a larger perplexity, or the exact kernel (landmarks=None)"
         )
-        warnings.warn(text, UserWarning, stacklevel=stacklevel)
+        warnings.warn(text, stacklevel=stacklevel)
     if certificate.collapsed:
         text = f"EWCA collapsed at epsilon {epsilon:.4g}: components shrink the data instead of showing them; lower epsilon or perplexity"
-        warnings.warn(text, UserWarning, stacklevel=stacklevel)
+        warnings.warn(text, stacklevel=stacklevel)

@@ -63,7 +63,7 @@ def embedding(
         for at, name in enumerate(classes):
             ax.scatter(*points[labels == name].T, s=size, linewidths=0, zorder=2, color=_colour(at, len(classes)), label=str(name))
         if legend:
-            ax.legend(frameon=False, markerscale=max(1.0, np.sqrt(20 / size)), loc="best")
+            ax.legend(frameon=False, markerscale=max(1.0, np.sqrt(20 / size)))
     for axis, component in zip("xy", components):
         getattr(ax, f"set_{axis}label")(f"ewca{component} ({100 * ratio[component]:.1f}%)")
     ax.spines[["top", "right"]].set_visible(False)
@@ -83,20 +83,20 @@ def plan(model: Any, labels: Any = None, *, ax: Any = None) -> Any:
     if labels is None:
         order = np.argsort(first)
     else:
-        labels = np.asarray(labels)
+        # In the order of their names.
         classes, numbers = np.unique(labels, return_inverse=True)
         order = np.lexsort((first, numbers))
         ends = np.cumsum(np.bincount(numbers))
         for end in ends[:-1]:
-            ax.axhline(end - 0.5, color="0.6", linewidth=0.6)
-            ax.axvline(end - 0.5, color="0.6", linewidth=0.6)
+            for line in (ax.axhline, ax.axvline):
+                line(end - 0.5, color="0.6", linewidth=0.6)
         middles = ends - np.bincount(numbers) / 2 - 0.5
         ax.set_xticks(middles, [str(c) for c in classes], rotation=45 if len(classes) > 6 else 0)
         ax.set_yticks(middles, [str(c) for c in classes])
         ax.tick_params(length=0)
     shown = shares[np.ix_(order, order)]
     # The square root shows faint partners beside the strong ones.
-    image = ax.imshow(np.sqrt(shown), cmap="Blues", vmin=0, interpolation="nearest", aspect="equal")
+    image = ax.imshow(np.sqrt(shown), cmap="Blues", vmin=0, interpolation="nearest")
     bar = ax.figure.colorbar(image, ax=ax, label="share of the row's mass", fraction=0.045, pad=0.03)
     top = float(np.sqrt(shown).max())
     ticks = np.linspace(0, top, 5)
@@ -163,11 +163,10 @@ def _draw_links(ax: Any, points: np.ndarray, graph: Any) -> None:
     graph = graph.tocoo()
     pairs = graph.row != graph.col
     rows, columns, mass = graph.row[pairs], graph.col[pairs], graph.data[pairs]
-    if not len(mass) or mass.max() <= 0:
-        return
-    strength = np.sqrt(mass / mass.max())
-    colours = np.zeros((len(mass), 4))
-    colours[:, :3], colours[:, 3] = 0.35, 0.6 * strength
+    # Where nobody has a partner, links have no mass.
+    strength = np.sqrt(mass / max(mass.max(), np.finfo(float).tiny))
+    colours = np.full((len(mass), 4), 0.35)
+    colours[:, 3] = 0.6 * strength
     segments = np.stack([points[rows], points[columns]], axis=1)
     ax.add_collection(LineCollection(list(segments), colors=colours, linewidths=0.3 + 0.9 * strength, zorder=1))
 
@@ -181,7 +180,7 @@ def _colour(at: int, count: int) -> Any:
 
 
 def _scores(model: Any) -> np.ndarray:
-    return np.asarray(getattr(model, "embedding_", None) if hasattr(model, "embedding_") else model.scores)
+    return np.asarray(model.embedding_ if hasattr(model, "embedding_") else model.scores)
 
 
 def _ratio(model: Any) -> np.ndarray:

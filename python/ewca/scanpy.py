@@ -155,14 +155,13 @@ def plan_as_neighbors(
     # Solved anew, which takes a few passes: so it is right also where cells were left out since.
     graph = sinkhorn_self(scores, float(fit["epsilon"])).graph(n_neighbors).tocsr()
     graph.setdiag(0)
-    graph.eliminate_zeros()
     # As UMAP does: a cell's nearest has the strength 1, and a link is one that either of the two cells has.
+    # (SciPy's sums leave out what is zero.)
     largest = graph.max(axis=1).toarray().ravel()
     strength = graph.multiply(1 / np.where(largest > 0, largest, 1)[:, np.newaxis]).tocsr()
     strength.data[strength.data < 1e-6] = 0
     links = strength + strength.T - strength.multiply(strength.T)
     links = csr_matrix(links.astype(np.float32))
-    links.eliminate_zeros()
     rows, columns = links.nonzero()
     lengths = np.linalg.norm(scores[rows] - scores[columns], axis=1)
     names = ("distances", "connectivities") if key_added is None else (f"{key_added}_distances", f"{key_added}_connectivities")

@@ -1,7 +1,7 @@
 //! Fits, paths, and the choice of k and epsilon.
 
 use ewca::{Samples, Scalar};
-use ewca_lab::{Labels, Protocol, Selection, Spread};
+use ewca_lab::{Candidates, Labels, Protocol, Selection, Spread};
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -99,7 +99,10 @@ pub fn select<'py>(
     let protocol = Protocol { splits, inner_splits, seed };
     let (made, raised) = watched(py, threads, None, |watch| {
         let mut go_on = |_| !watch.stopped();
-        with_samples!(values, None, |samples| ewca_lab::select(&samples, &labels, &ks, &epsilons, protocol, &mut go_on))
+        with_samples!(values, None, |samples| {
+            let candidates = Candidates::Standing;
+            ewca_lab::select(&samples, &labels, &ks, &epsilons, candidates, protocol, &mut go_on)
+        })
     })?;
     match made.transpose().map_err(fit_error)?.flatten() {
         Some(selection) => words(py, &selection),
@@ -114,6 +117,7 @@ fn words<'py>(py: Python<'py>, selection: &Selection) -> PyResult<Bound<'py, PyD
         let one = PyDict::new(py);
         one.set_item("n_components", cell.k)?;
         one.set_item("epsilon", cell.epsilon)?;
+        one.set_item("stands", cell.stands)?;
         one.set_item("pca", spread(&cell.pca))?;
         one.set_item("ewca", spread(&cell.ewca))?;
         one.set_item("chosen", vector(py, &cell.chosen))?;

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use ewca::{Matrix, Model, Params};
-use ewca_io::{Checksum, DenseValues, FittedPreprocessing, ModelFile, Preprocessing, SparseValues, Table, Values};
+use ewca_io::{
+    Checksum, DenseValues, FittedPreprocessing, ModelFile, Preprocessing, RoleColumns, SparseValues, Table, Values,
+};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -29,6 +31,7 @@ struct Origin {
     preprocessing: FittedPreprocessing,
     ids: Vec<String>,
     labels: Option<Vec<String>>,
+    columns: RoleColumns,
     program: String,
     training_checksum: u64,
 }
@@ -54,18 +57,25 @@ impl PyModel {
             }
             origin.preprocessing.features = names;
         }
-        let Origin { preprocessing, ids, labels, program, training_checksum } = origin;
-        let (model, params) = (self.model.clone(), self.params.clone());
-        Ok(ModelFile { model, params, preprocessing, ids, labels, program, training_checksum })
+        let Origin { preprocessing, ids, labels, columns, program, training_checksum } = origin;
+        let (model, params, has_checksum) = (self.model.clone(), self.params.clone(), true);
+        Ok(ModelFile { model, params, preprocessing, ids, labels, columns, program, training_checksum, has_checksum })
     }
 
     /// What is said of a fit of arrays: samples and features are named as the program names those without names.
     fn no_origin(&self) -> Origin {
         let features = numbered("column", self.model.n_features());
         Origin {
-            preprocessing: FittedPreprocessing { steps: Preprocessing::default(), features, kept: None, scales: None },
+            preprocessing: FittedPreprocessing {
+                steps: Preprocessing::default(),
+                features,
+                kept: None,
+                scales: None,
+                means: None,
+            },
             ids: numbered("", self.model.n_samples()),
             labels: None,
+            columns: RoleColumns::default(),
             program: env!("CARGO_PKG_VERSION").into(),
             training_checksum: 0,
         }
@@ -78,8 +88,8 @@ fn numbered(stem: &str, count: usize) -> Vec<String> {
 
 impl From<ModelFile> for PyModel {
     fn from(file: ModelFile) -> Self {
-        let ModelFile { model, preprocessing, ids, labels, params, program, training_checksum } = file;
-        let origin = Origin { preprocessing, ids, labels, program, training_checksum };
+        let ModelFile { model, preprocessing, ids, labels, columns, params, program, training_checksum, .. } = file;
+        let origin = Origin { preprocessing, ids, labels, columns, program, training_checksum };
         Self { model, params, origin: Some(origin) }
     }
 }
@@ -345,5 +355,5 @@ fn owned(values: data::Values<'_>, features: &[String]) -> Table {
         data::Values::Sparse64(x) => sparse(x),
         data::Values::Sparse32(x) => sparse(x),
     };
-    Table { values, features: features.to_vec(), ids: None, labels: None }
+    Table::new(values, features.to_vec())
 }

@@ -3,6 +3,7 @@
 import numpy as np
 import ot
 import pytest
+import recomputed
 from scipy.sparse import issparse
 
 import ewca
@@ -90,3 +91,101 @@ def test_sinkhorn_self_refuses_nonsense():
         ewca.sinkhorn_self([[0.0], [np.nan]], 1)
     with pytest.raises(ValueError, match="weights"):
         ewca.sinkhorn_self(np.ones((3, 2)), 1, [1, 2])
+
+
+def test_plans_are_their_definition(fitted):
+    _, model = fitted
+    plan = model.plan()
+    assert plan.epsilon == model.epsilon_ and len(plan) == 90 and plan.shape == (90, 90)
+    np.testing.assert_array_equal(plan.potential, model.potential_)
+    expected = recomputed.plan_of(model.embedding_, np.full(90, 1 / 90), plan.potential, plan.epsilon)
+    np.testing.assert_allclose(plan.toarray(), expected, rtol=1e-8, atol=1e-15)
+    np.testing.assert_allclose(plan.perplexities(), recomputed.row_perplexities(expected), rtol=1e-7)
+    np.testing.assert_allclose(plan.marginal_error, np.abs(expected.sum(axis=1) - 1 / 90).sum(), rtol=0.02, atol=1e-13)
+    assert repr(plan) == f"Plan(90 x 90, epsilon={plan.epsilon:.6g}, marginal_error={plan.marginal_error:.1e})"
+
+
+def test_the_dense_plan_needs_eight_bytes_an_entry(fitted):
+    _, model = fitted
+    assert model.transport_plan(8 * 90 * 90).shape == model.plan().toarray(max_bytes=8 * 90 * 90).shape == (90, 90)
+    with pytest.raises(MemoryError, match="plan of 90 samples takes 0.0 GiB as a dense array, more than the 6e-05 GiB allowed"):
+        model.transport_plan(8 * 90 * 90 - 1)
+
+
+def test_the_words_about_large_plans(fitted, monkeypatch):
+    """Of 20 000 samples, which nobody computes here."""
+    plan = fitted[1].plan()
+    monkeypatch.setattr(ewca.Plan, "__len__", lambda self: 20_000)
+    with pytest.raises(MemoryError, match="takes 3.0 GiB as a dense array, more than the 1 GiB allowed: use a graph"):
+        plan.toarray()
+
+
+def test_plans_are_arrays(fitted):
+    _, model = fitted
+    plan = model.plan()
+    np.testing.assert_array_equal(np.asarray(plan), plan.toarray())
+    assert np.asarray(plan).dtype == np.float64 and np.asarray(plan, dtype=np.float32).dtype == np.float32
+    np.testing.assert_array_equal(np.asarray(plan, dtype=np.float32), plan.toarray().astype(np.float32))
+    assert plan.__array__(np.float32).dtype == np.float32 and plan.__array__().dtype == np.float64
+
+
+def test_graphs_are_sound(fitted):
+    _, model = fitted
+    dense = model.transport_plan()
+    graph = model.plan_graph(1)
+    assert graph.nnz == 90 and graph.shape == (90, 90)
+    np.testing.assert_allclose(graph.max(axis=1).toarray(), dense.max(axis=1), rtol=1e-8)
+    graph = model.plan_graph()
+    assert graph.nnz == 90 * 15 and graph.has_sorted_indices
+    for i in range(90):
+        assert (np.diff(graph.indices[graph.indptr[i] : graph.indptr[i + 1]]) > 0).all()
+    # Points of which the last ones are nobody's nearest.
+    alone = ewca.sinkhorn_self(np.array([[0.0], [0.1], [9.0]]), 0.5, [1, 1, 1e-9]).graph(2)
+    assert alone.shape == (3, 3)
+    for nonsense in (0, -1):
+        with pytest.raises(ValueError, match=f"n_neighbors is {nonsense}: it must be at least 1"):
+            model.plan_graph(nonsense)
+    assert model.plan_graph(np.int64(3)).nnz == 270
+
+
+def test_operators_take_vectors_and_matrices(fitted):
+    _, model = fitted
+    dense, operator = model.transport_plan(), model.plan_operator()
+    assert operator.shape == (90, 90) and operator.dtype == np.float64
+    whole = np.arange(180).reshape(90, 2)
+    for given in (whole, whole.astype(float), np.asfortranarray(whole), whole[:, :1]):
+        np.testing.assert_allclose(operator.matmat(given), dense @ given, atol=1e-12)
+        np.testing.assert_allclose(operator.rmatmat(given), dense @ given, atol=1e-12)
+    for given in (whole[:, 0], whole[:, 0].astype(float)):
+        np.testing.assert_allclose(operator.matvec(given), dense @ given, atol=1e-12)
+        np.testing.assert_allclose(operator.rmatvec(given), dense @ given, atol=1e-12)
+    assert operator.matvec(whole[:, :1]).shape == (90, 1) and operator.matvec(whole[:, 0]).shape == (90,)
+
+
+def test_an_operator_makes_one_pass_for_all_columns(fitted, monkeypatch):
+    plan = fitted[1].plan()
+    compiled, passes = plan._plan, []
+
+    class Counted:
+        def apply(self, columns):
+            passes.append(columns.shape)
+            return compiled.apply(columns)
+
+        def __len__(self):
+            return 90
+
+    monkeypatch.setattr(plan, "_plan", Counted())
+    operator = plan.operator()
+    assert passes == []
+    operator.matmat(np.ones((90, 4)))
+    operator.rmatmat(np.ones((90, 3)))
+    assert passes == [(90, 4), (90, 3)]
+
+
+def test_shares_of_any_points(fitted):
+    _, model = fitted
+    points = model.embedding_[:4]
+    expected = 90 * model.transport_plan()[:4]
+    for given in (points, points.tolist(), np.asfortranarray(points)):
+        np.testing.assert_allclose(model.plan().shares(given), expected, atol=1e-8)
+    np.testing.assert_allclose(model.plan().shares(points.astype(np.float32)), expected, atol=1e-4)

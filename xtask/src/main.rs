@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod cluster;
+mod mutants_python;
 mod mutants_rust;
 mod page;
 mod python;
@@ -17,6 +18,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   wheel        the Python package's wheel, in target/wheels
   report-page  builds the report's page from its TypeScript: writes crates/ewca-report/page/dist
   report-test  the tests of that page alone: types, units, and a real browser
+  mutants python [FILE...]
+               small faults put into python/ewca, and whether its tests notice: writes bench/MUTANTS.md (takes an hour)
   mutants rust [FILE...]
                small faults put into the Rust code, and whether its tests notice: writes bench/MUTANTS.md (takes long)
   bench        the side-by-side benchmark: writes bench/RESULTS.md (takes minutes)";
@@ -40,6 +43,7 @@ fn main() -> ExitCode {
         }
         ["report-page"] => page::build(),
         ["report-test"] => page::test(&[]),
+        ["mutants", "python", words @ ..] => mutants_python::test(words),
         ["mutants", "rust", words @ ..] => mutants_rust::test(words),
         ["bench"] => run(&["python3", "bench/compare.py"]),
         _ => Err(USAGE.to_string()),

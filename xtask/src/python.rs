@@ -24,13 +24,18 @@ pub fn prepare() -> Result<(), String> {
 
 /// Tests the package as people get it: from its wheel, beside the program as it was last built.
 pub fn test() -> Result<(), String> {
-    let wheel = wheel("quick")?;
-    let python = in_venv("python");
-    let name = wheel.to_string_lossy();
-    run(&[&python, "-m", "pip", "install", "--quiet", "--force-reinstall", "--no-deps", &name])?;
+    let wheel = install()?;
     eprintln!("== Python tests: pytest python/tests");
-    let mut tests = command(&[&python, "-m", "pytest", "python/tests"]);
+    let mut tests = command(&[&in_venv("python"), "-m", "pytest", "python/tests"]);
     wait(tests.env("EWCA_WHEEL", &wheel).env("EWCA_BINARY", program()))
+}
+
+/// Builds the wheel and installs it into the venv.
+pub fn install() -> Result<PathBuf, String> {
+    let wheel = wheel("quick")?;
+    let name = wheel.to_string_lossy();
+    run(&[&in_venv("python"), "-m", "pip", "install", "--quiet", "--force-reinstall", "--no-deps", &name])?;
+    Ok(wheel)
 }
 
 /// Builds the wheel with maturin.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use ewca::{Approximation, Model, Termination};
-use ewca_io::Values;
+use ewca_io::{Settled, Values};
 
 use crate::args::Wanted;
 use crate::exports::Written;
@@ -39,7 +39,26 @@ pub fn what_was_read(file: &str, data: &Dataset) -> String {
             format!(", sparse ({} stored)", percent(sparse.values.len() as f64 / cells))
         }
     };
-    format!("Read {file}: {shape}{stored}{classes}\n")
+    let settled = settled_in_words(&data.table.settled, "means");
+    format!("Read {file}: {shape}{stored}{classes}\n") + &settled.map_or(String::new(), |words| words + "\n")
+}
+
+/// What became of missing cells, if there were any; `filling` is what they were filled with.
+pub fn settled_in_words(settled: &Settled, filling: &str) -> Option<String> {
+    let Settled { dropped_rows, dropped_features, filled_cells } = *settled;
+    let left_out = |number: usize, noun: &str| (number > 0).then(|| format!("left out {}", count(number, noun)));
+    let filled = (filled_cells > 0).then(|| format!("filled {} with {filling}", count(filled_cells, "cell")));
+    let parts = [left_out(dropped_rows, "sample"), left_out(dropped_features, "feature"), filled];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| format!("Missing cells: {}", parts.join(", ")))
+}
+
+/// The first few of many names.
+pub fn some_names(names: &[String]) -> String {
+    const SHOWN: usize = 6;
+    let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
+    let more = if names.len() > SHOWN { format!(" .. ({} in all)", names.len()) } else { String::new() };
+    shown.join(", ") + &more
 }
 
 /// What there is to say about a fit.

@@ -71,14 +71,20 @@ impl Keeper {
     }
 }
 
+/// Where a state is until it is complete.
+pub fn unfinished(file: &Path) -> PathBuf {
+    let mut name = file.as_os_str().to_os_string();
+    name.push(".part");
+    name.into()
+}
+
 /// Puts bytes in the place of a file, whole or not at all. What is not finished has a fixed name, so that a program that is
 /// killed while it writes leaves no more than one such file, and the next state takes it over.
 fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
     if fs::metadata(file).is_ok_and(|existing| !existing.is_file()) {
         return fs::write(file, bytes);
     }
-    let mut unfinished = file.as_os_str().to_os_string();
-    unfinished.push(".part");
+    let unfinished = unfinished(file);
     let write = || {
         let mut out = File::create(&unfinished)?;
         out.write_all(bytes)?;
@@ -170,5 +176,80 @@ mod tests {
         assert!(said(&bytes, 8).contains("another table"));
         assert!(said(b"a,b\n1,2\n", 7).contains("is no checkpoint"));
         assert!(said(b"ewca.checkpoint/9\n1234", 7).contains("another version"));
+    }
+
+    /// A file around this state, with a checksum that holds.
+    fn signed(origin: &[u8], state: &[u8]) -> Vec<u8> {
+        let body = [origin, state].concat();
+        [MAGIC, &Checksum::of(&body).to_le_bytes(), &body].concat()
+    }
+
+    /// A state with other numbers in it: at every place other bytes, and at every place every kind of odd number.
+    fn odd_states(state: &[u8]) -> Vec<Vec<u8>> {
+        let mut states = Vec::new();
+        for at in 0..state.len() {
+            for byte in [state[at] ^ 0x01, state[at] ^ 0x80, 0x7f, 0xff] {
+                let mut odd = state.to_vec();
+                odd[at] = byte;
+                states.push(odd);
+            }
+            for number in [f64::NAN, f64::INFINITY, -1.0, 0.0, 1e300] {
+                if state.len() >= at + 8 {
+                    let mut odd = state.to_vec();
+                    odd[at..at + 8].copy_from_slice(&number.to_le_bytes());
+                    states.push(odd);
+                }
+            }
+            // The largest count that there is.
+            let largest = [&[0xff; 9][..], &[0x01]].concat();
+            states.push([&state[..at], &largest, &state[at + 1..]].concat());
+        }
+        states
+    }
+
+    /// Whoever forges a state can make a fit fail or end early, but cannot make it go on for ever.
+    #[test]
+    fn forged_states_come_to_an_end() {
+        const LIMIT: usize = 10;
+        const RESTARTS: usize = 1;
+        let data: Vec<f64> = (0..18).map(|i| f64::from(i * i % 17)).collect();
+        let samples = Samples::new(&data, 6, 3).unwrap();
+        let params = Ewca::params(1).max_iterations(LIMIT).restarts(RESTARTS).check().unwrap();
+        let mut saved = Vec::new();
+        let mut watch = |progress: &Progress<'_>| {
+            saved.push(postcard::to_stdvec(progress.state).unwrap());
+            Control::Continue
+        };
+        params.fit_observed(&samples, &mut watch).unwrap();
+        let origin = postcard::to_stdvec(&(env!("CARGO_PKG_VERSION"), 7u64)).unwrap();
+        // The first state, and one of the last attempt.
+        let some = [saved[0].clone(), saved[saved.len() - 1].clone()];
+        assert!(some.iter().all(|state| state_of(&signed(&origin, state), 7).is_ok()));
+
+        let (sender, receiver) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let samples = Samples::new(&data, 6, 3).unwrap();
+            for odd in some.iter().flat_map(|state| odd_states(state)) {
+                let Ok(state) = state_of(&signed(&origin, &odd), 7) else { continue };
+                let _ = sender.send((odd, None));
+                let mut seen = 0;
+                let mut watch = |_: &Progress<'_>| {
+                    seen += 1;
+                    if seen > 1000 * LIMIT { Control::Stop } else { Control::Continue }
+                };
+                let resumed = std::panic::AssertUnwindSafe(|| params.resume(&samples, state, &mut watch).is_ok());
+                let calm = std::panic::catch_unwind(resumed).is_ok();
+                let _ = sender.send((Vec::new(), Some(calm && seen <= 1000 * LIMIT)));
+            }
+        });
+        let mut case = Vec::new();
+        loop {
+            match receiver.recv_timeout(Duration::from_secs(120)) {
+                Ok((odd, None)) => case = odd,
+                Ok((_, Some(ended))) => assert!(ended, "panics, or goes on and on: {case:?}"),
+                Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => break,
+                Err(_) => panic!("no end: {case:?}"),
+            }
+        }
     }
 }

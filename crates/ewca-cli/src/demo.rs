@@ -2,16 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
 use ewca::{Control, Ewca, Matrix, Model, Params, Progress, Samples};
-use ewca_io::{ModelFile, Preprocessing, ReadOptions, read_table_from};
+use ewca_io::{Missing, ModelFile, Preprocessing, ReadOptions, RoleColumns, read_table_from};
 
 use crate::account::{explained_variance, how_it_ended};
 use crate::args::values::geometric;
 use crate::args::{DemoJob, ReportWish, Wanted};
+use crate::command_line::CommandLine;
 use crate::failure::Failure;
 use crate::input::Dataset;
 use crate::nearest;
@@ -25,7 +25,8 @@ use crate::text::{number, percent, time};
 
 /// 83 tumour samples x 2308 gene expressions: see data/khan2001.md.
 const DATA: &[u8] = include_bytes!("../../../data/khan2001.csv.gz");
-const FILE: &str = "khan2001.csv.gz";
+/// The name of the data in the folder of results.
+pub const FILE: &str = "khan2001.csv.gz";
 const COMPONENTS: usize = 5;
 /// Samples whose strongest partners are shown, and how many of them.
 const SHOWN_SAMPLES: usize = 4;
@@ -34,7 +35,8 @@ const SHOWN_PARTNERS: usize = 3;
 const PATH_STEPS: usize = 20;
 const PATH_FROM: f64 = 0.05;
 const PATH_TO: f64 = 14.0;
-const REPORT: &str = "report.html";
+/// The name of the report in the folder of results.
+pub const REPORT: &str = "report.html";
 /// Spreads to compare the fit with.
 const OTHER_PERPLEXITIES: [f64; 3] = [3.0, 10.0, 20.0];
 
@@ -45,7 +47,7 @@ pub fn run(job: &DemoJob, console: Console) -> Result<Outcome, Failure> {
     let test = read("test")?;
     let read = clock.elapsed();
 
-    let folder = ResultsFolder::make(&job.output)?;
+    let mut folder = ResultsFolder::make(&job.output)?;
     let samples = train.samples().map_err(refused)?;
     let wanted = Wanted { components: COMPONENTS, ..Wanted::default() };
     let params = Ewca::params(COMPONENTS)
@@ -63,24 +65,38 @@ pub fn run(job: &DemoJob, console: Console) -> Result<Outcome, Failure> {
 
     let times = Times { read, fit, total: clock.elapsed() };
     let steps = &train.preprocessing.steps;
-    let source = Source { input: FILE, label: Some("class"), id: Some("sample"), preprocessing: steps };
+    let source = Source {
+        input: FILE,
+        label: Some("class"),
+        id: Some("sample"),
+        preprocessing: steps,
+        missing: Missing::Error,
+        settled: &train.table.settled,
+    };
     let file = ModelFile {
         model,
         preprocessing: train.preprocessing.clone(),
         ids: train.ids.clone(),
         labels: train.table.labels.clone(),
+        columns: RoleColumns { label: Some("class".into()), id: Some("sample".into()) },
         params,
         program: env!("CARGO_PKG_VERSION").into(),
         training_checksum: train.table.checksum(),
+        has_checksum: true,
     };
     let model = &file.model;
-    let summary = Summary::new(source, &wanted, model, times);
-    folder.write(&train, &file, &summary)?;
-    folder.write_file(FILE, |file| file.write_all(DATA))?;
+    let mut summary = Summary::new(source, &wanted, model, times);
+    folder.add_results(&train, &file)?;
+    folder.add_bytes(FILE, DATA)?;
     let wish = ReportWish { file: job.report.clone().unwrap_or_else(|| folder.path().join(REPORT)), tsne: true };
     let source = ReportSource { name: FILE, label: Some("class"), data: &train, samples: &samples };
     // The first of the spreads is PCA.
-    source.write(&wish, model, &spreads[0].1, &path, console)?;
+    let (_, report) = source.stage(&wish, model, &spreads[0].1, &path, console)?;
+    match folder.name_of(&wish.file) {
+        Some(name) => folder.add(&name, report)?,
+        None => report.commit()?,
+    }
+    folder.commit_fit(&mut summary)?;
 
     let mut text = introduction(&train, &test);
     text.push_str(&the_fit(model, times));
@@ -90,7 +106,7 @@ pub fn run(job: &DemoJob, console: Console) -> Result<Outcome, Failure> {
     text.push_str(&what_next(&folder, &wish.file));
     console.say(&text);
     console.report(&summary);
-    Ok(model.termination.into())
+    Ok(Outcome::of(model))
 }
 
 fn refused(source: ewca::Error) -> Failure {
@@ -232,10 +248,16 @@ fn partners(model: &Model, train: &Dataset) -> String {
 }
 
 fn what_next(folder: &ResultsFolder, report: &Path) -> String {
+    let command = CommandLine::of("fit")
+        .path(&folder.path().join(FILE))
+        .option("--where", Some("split=train"))
+        .option("--label", Some("class"))
+        .option("--id", Some("sample"))
+        .option("-k", Some(COMPONENTS))
+        .in_lines(2);
     let (folder, report) = (folder.path().display(), report.display());
     format!(
         "\nWritten to {folder}: scores.csv, loadings.csv,\nmodel.safetensors, summary.json, and the data.\nLook at it all in a browser: \
-         {report}\nThe same by hand:\n\n  ewca fit {folder}/{FILE} \\\n    --where split=train --label class --id sample -k \
-         {COMPONENTS}\n"
+         {report}\nThe same by hand:\n\n{command}\n"
     )
 }

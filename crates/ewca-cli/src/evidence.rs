@@ -1,7 +1,7 @@
 //! `ewca reproduce evidence`: EWCA beside PCA on many labelled sets, from the folder that a script fills.
 
 use std::fs;
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::Path;
 
 use ewca_io::{ReadOptions, Values, read_table};
@@ -33,7 +33,7 @@ pub fn run(job: &EvidenceJob, console: Console) -> Result<Outcome, Failure> {
     start_threads(job.threads)?;
     let sets = read_sets(&job.data)?;
     console.say(&format!("{}: {}\n", job.data.display(), count(sets.len(), "set")));
-    let folder = ResultsFolder::make_for(&job.output)?;
+    let mut folder = ResultsFolder::make_for_figures(&job.output)?;
     rehearse(&job.output.join(TABLES))?;
     let bar = spinner("sets and numbers of components".into(), console);
     if let Ok(style) = ProgressStyle::with_template("{spinner} [{bar:20}] {pos}/{len} {msg}") {
@@ -55,7 +55,8 @@ pub fn run(job: &EvidenceJob, console: Console) -> Result<Outcome, Failure> {
         return Err(Failure::Unfit { file, problem });
     }
     let summaries = summaries(&rows);
-    let files = write(&folder, &sets, &rows, &summaries, &file)?;
+    let mut files = write(&mut folder, &sets, &rows, &summaries, &file)?;
+    files.push(folder.commit_figures(job.overwrite)?);
     console.say(&account(&summaries, sets.len()));
     console.say(&format!("\nWritten to {}: {}\n", job.output.display(), count(files.len(), "file")));
     let all: Vec<&Summary> = summaries.iter().filter(|s| s.k.is_none()).collect();
@@ -107,7 +108,7 @@ fn read_set(folder: &Path, name: &str, study: &str, sum: &str, again: &str) -> R
 
 /// Writes tables and figures; returns the names of the files.
 fn write(
-    folder: &ResultsFolder,
+    folder: &mut ResultsFolder,
     sets: &[EvidenceSet],
     rows: &[Row],
     summaries: &[Summary],
@@ -115,7 +116,7 @@ fn write(
 ) -> Result<Vec<String>, Failure> {
     let mut files = Vec::new();
     let mut put = |name: String, bytes: &[u8]| -> Result<(), Failure> {
-        folder.write_file(&name, |out| out.write_all(bytes))?;
+        folder.add_bytes(&name, bytes)?;
         files.push(name);
         Ok(())
     };

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::outcome::{CLOSED_PIPE, INTERRUPTED};
 use crate::terminal::Console;
 use crate::text::bytes;
 
@@ -62,6 +63,15 @@ pub enum Failure {
         /// What the system said.
         source: io::Error,
     },
+    /// The user stopped the program before there was anything to keep, and knows it.
+    #[error("interrupted")]
+    Stopped,
+    /// The user stopped the program while it wrote this.
+    #[error("{}: interrupted before it was written", file.display())]
+    Interrupted {
+        /// The file.
+        file: PathBuf,
+    },
     /// A checkpoint that does not serve.
     #[error("{}: {problem}", file.display())]
     Checkpoint {
@@ -98,10 +108,19 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// The exit code.
+    pub fn code(&self) -> u8 {
+        match self {
+            Self::Interrupted { .. } | Self::Stopped | Self::Fit { source: ewca::Error::Stopped, .. } => INTERRUPTED,
+            Self::Print { source } if source.kind() == io::ErrorKind::BrokenPipe => CLOSED_PIPE,
+            _ => 1,
+        }
+    }
+
     /// Says it, so that nobody else need.
     pub fn said(self, console: Console) -> Self {
         if !matches!(self, Self::Elsewhere) {
-            console.fail(1, &self.to_string());
+            console.fail(self.code(), &self.to_string());
         }
         Self::Elsewhere
     }

@@ -4,14 +4,16 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use ewca::{Model, Params, Samples, Source as _};
-use ewca_io::ModelFile;
+use ewca::{Model, Params, Samples, Source as _, Termination};
+use ewca_io::{ModelFile, RoleColumns};
 use serde::Serialize;
 
 use crate::account::{self, FitAccount};
 use crate::args::FitJob;
 use crate::checkpoint::{self, Keeper};
 use crate::cluster::Cluster;
+use crate::command_line::shell_word;
+use crate::exports::Exporting;
 use crate::failure::Failure;
 use crate::input::{Dataset, Input};
 use crate::interrupt;
@@ -24,15 +26,20 @@ use crate::results::ResultsFolder;
 use crate::summary::{Source, Summary, Times};
 use crate::terminal::{Console, Verbosity};
 
-/// Runs the job, alone or as one of the processes that share it.
+/// Runs the job.
 pub fn run(job: &FitJob, console: Console) -> Result<Outcome, Failure> {
     start_threads(job.limits.threads)?;
-    if !job.distributed {
-        return fit(job, None, console);
-    }
+    fit(job, None, console)
+}
+
+/// Runs the job as one of the processes that share it, unless its files were found unfit.
+pub fn run_shared(job: &FitJob, checked: Result<(), Failure>, console: Console) -> Result<Outcome, Failure> {
+    start_threads(job.limits.threads)?;
     let cluster = Cluster::join()?;
     let quiet = Console { verbosity: Verbosity::Quiet, ..console };
-    let outcome = fit(job, Some(&cluster), if cluster.is_first() { console } else { quiet });
+    let own = if cluster.is_first() { console } else { quiet };
+    let checked = if cluster.is_first() { checked } else { Ok(()) };
+    let outcome = cluster.agree(checked).and_then(|()| fit(job, Some(&cluster), own));
     // MPI ends the job as soon as a process leaves with an error: what there is to say is said before.
     let outcome = outcome.map_err(|failure| failure.said(console));
     cluster.wait_for_all();
@@ -43,7 +50,10 @@ fn fit(job: &FitJob, cluster: Option<&Cluster>, console: Console) -> Result<Outc
     let clock = Instant::now();
     let name = job.table.input.name();
     let report = job.report.as_ref().map(|_| Reporting { components: job.wanted.components, steps: 0 });
-    let plan = memory::Plan { params: &job.params, limits: job.limits, file: &name, report };
+    let exports = Some((&job.exports, job.wanted.components));
+    let plan = memory::Plan { params: &job.params, limits: job.limits, file: &name, report, exports };
+    // Of several processes one writes.
+    let first = cluster.is_none_or(Cluster::is_first);
 
     job.exports.check_input(&job.table.input)?;
     // A process that fails alone must not leave the others waiting.
@@ -58,9 +68,8 @@ fn fit(job: &FitJob, cluster: Option<&Cluster>, console: Console) -> Result<Outc
     let data = named.as_ref().unwrap_or(&held.data);
     let read = clock.elapsed();
 
-    let first = cluster.is_none_or(Cluster::is_first);
     let prediction = match held.parts.is_some() || cluster.is_some() {
-        true => plan.for_samples(&samples, held.bytes()),
+        true => plan.for_samples(&samples, data.rows(), held.bytes()),
         false => plan.for_table(data, held.reading),
     };
     let Prediction { params, peak } = agreed(cluster, prediction)?;
@@ -80,11 +89,11 @@ fn fit(job: &FitJob, cluster: Option<&Cluster>, console: Console) -> Result<Outc
     };
     let (state, folder, keeper) = agreed(cluster, prepare())?;
 
-    // From here on an interrupted run writes its best result.
+    // From the first iteration on an interrupted run writes its best result.
     let mut watcher = Watcher::new(Work::Attempts(job.wanted.restarts.saturating_add(1)), console).keeping(keeper);
-    match cluster {
-        Some(_) => interrupt::keep_results(last_words(job, first)),
-        None => interrupt::keep_results(watcher.stop_notice()),
+    if cluster.is_some() {
+        watcher = watcher.silent();
+        interrupt::keep_results(last_words(job, first));
     }
     console.say(&account::what_was_read(&name, data));
     if let Some(cluster) = cluster {
@@ -109,16 +118,19 @@ fn fit(job: &FitJob, cluster: Option<&Cluster>, console: Console) -> Result<Outc
         (Err(_), Some(cluster)) if !cluster.is_first() => return Err(Failure::Elsewhere),
         (model, _) => model.map_err(refused)?,
     };
-    let Some(folder) = folder else { return Ok(model.termination.into()) };
+    let outcome = Outcome::of(&model).allowing_doubtful(job.allow_unconverged);
+    let Some(mut folder) = folder else { return Ok(outcome) };
 
     let file = ModelFile {
         model,
         preprocessing: data.preprocessing.clone(),
         ids: data.ids.clone(),
         labels: data.table.labels.clone(),
+        columns: RoleColumns { label: job.table.read.label.clone(), id: job.table.read.id.clone() },
         params: job.params.clone(),
         program: env!("CARGO_PKG_VERSION").into(),
         training_checksum,
+        has_checksum: true,
     };
     let model = &file.model;
     let times = Times { read, fit, total: clock.elapsed() };
@@ -128,14 +140,47 @@ fn fit(job: &FitJob, cluster: Option<&Cluster>, console: Console) -> Result<Outc
         label: job.table.read.label.as_deref(),
         id: job.table.read.id.as_deref(),
         preprocessing: &job.preprocessing,
+        missing: job.table.read.missing,
+        settled: &data.table.settled,
     };
-    let summary = Summary::new(source, &job.wanted, model, times);
-    folder.write(data, &file, &summary)?;
-    let mut written = job.exports.write(&job.table.input, data, model, job.limits.max_memory)?;
-    if let Some(wish) = &job.report {
-        let pca = pca(&samples, &within_budget).map_err(refused)?;
+    let mut summary = Summary::new(source, &job.wanted, model, times);
+    let writing = progress::phase("writing the results", console);
+    if cluster.is_none() {
+        interrupt::keep_results(progress::notice(&writing, "Writing the results; press Ctrl-C again to quit at once."));
+    }
+    folder.add_results(data, &file)?;
+    folder.commit_fit(&mut summary)?;
+    interrupt::results_are_safe();
+
+    // A fit that was stopped is still written everywhere; Ctrl-C after the fit stops the writing.
+    let stop = || model.termination != Termination::Interrupted && interrupt::requested();
+    let (mut exports, mut failure) = job.exports.stage(Exporting { input: &job.table.input, data, model, stop: &stop });
+    writing.finish_and_clear();
+    if let Some(wish) = job.report.as_ref().filter(|_| failure.is_none()) {
         let source = ReportSource { name: &input, label: job.table.read.label.as_deref(), data, samples: &samples };
-        written.push(source.write(wish, model, &pca, &[], console)?);
+        let report = pca(&samples, &within_budget).map_err(refused);
+        match report.and_then(|pca| source.stage(wish, model, &pca, &[], console)) {
+            Ok(report) => exports.push(report),
+            Err(failed) => failure = Some(failed),
+        }
+    }
+    let mut written = Vec::new();
+    let mut is_inside = false;
+    for (file, staged) in exports {
+        match folder.name_of(&file.file) {
+            Some(name) => {
+                is_inside = true;
+                folder.add(&name, staged)?;
+            }
+            None => staged.commit()?,
+        }
+        written.push(file);
+    }
+    if is_inside {
+        folder.commit_fit(&mut summary)?;
+    }
+    if let Some(failure) = failure {
+        return Err(failure);
     }
 
     let account = FitAccount {
@@ -153,7 +198,7 @@ fn fit(job: &FitJob, cluster: Option<&Cluster>, console: Console) -> Result<Outc
         let files = written.iter().map(|written| &written.file).collect();
         console.report(&MachineAccount { event: "fit", folder: folder.path(), files, summary: &summary });
     }
-    Ok(model.termination.into())
+    Ok(outcome)
 }
 
 /// Goes on if all processes can.
@@ -173,6 +218,7 @@ fn last_words(job: &FitJob, first: bool) -> impl Fn() + Send + Sync + 'static {
         }
         let next = match &state {
             Some(file) => {
+                let file = shell_word(file);
                 format!("the last checkpoint is whole; go on with --resume {file}, with any number of processes")
             }
             None => "there is no checkpoint; next time keep one with --checkpoint FILE".into(),

@@ -10,6 +10,7 @@ use ewca_io::{
 
 use crate::args::TableJob;
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::progress;
 use crate::terminal::{Console, one_line};
 
@@ -110,6 +111,7 @@ impl TableJob {
         progress::turn(&spinner);
         let table = self.input.read(&self.read);
         spinner.finish_and_clear();
+        interrupt::check()?;
         Ok(table?)
     }
 }

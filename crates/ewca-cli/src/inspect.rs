@@ -4,32 +4,37 @@ use std::fmt::Write;
 use std::io::Read;
 use std::path::Path;
 
-use ewca_io::{Format, Inspection, ModelFile, Summary, inspect, inspect_bytes, is_model, read_model_bytes};
+use ewca_io::{
+    Format, Inspection, Missing, ModelFile, Preprocessing, ReadOptions, Summary, inspect, inspect_bytes, is_model,
+    read_model_bytes,
+};
 use serde_json::json;
 
 use crate::args::TableJob;
+use crate::command_line::CommandLine;
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::outcome::Outcome;
-use crate::results::MODEL;
+use crate::results::{MODEL, mixture};
 use crate::terminal::{Console, one_line};
 use crate::text::{count, number, percent, wrapped};
-use crate::transform::model_at;
+use crate::transform::{any_model_at, model_file};
 
 /// Names that are shown of each kind.
 const SHOWN: usize = 6;
 
 /// Runs the job.
 pub fn run(job: &TableJob, console: Console) -> Result<Outcome, Failure> {
-    match look(job)? {
+    match look(job, console)? {
         Found::Model(file) => {
+            warn_of_mixture(&job.input, console);
             console.say(&about_model(&job.input, &file));
             console.report(&model_record(&job.input, &file));
         }
         Found::Table(inspection) => {
             let suggestion = suggestion(job, &inspection);
-            console.say(&about_table(&job.input, &inspection, &suggestion));
-            console.report(&table_record(&job.input, &inspection, &suggestion));
+            console.say(&about_table(&job.input, &inspection, &suggestion.in_lines(2)));
+            console.report(&table_record(&job.input, &inspection, &suggestion.on_one_line()));
         }
     }
     Ok(Outcome::Converged)
@@ -42,10 +47,10 @@ enum Found {
 }
 
 /// Looks into a file. What can be read only once is read once.
-fn look(job: &TableJob) -> Result<Found, Failure> {
+fn look(job: &TableJob, console: Console) -> Result<Found, Failure> {
     match &job.input {
         Input::File(path) if !job.input.is_stream() => match holds_model(path) {
-            true => Ok(Found::Model(Box::new(model_at(path)?))),
+            true => Ok(Found::Model(Box::new(any_model_at(path, console)?))),
             false => Ok(Found::Table(inspect(path, &job.read)?)),
         },
         stream => {
@@ -55,6 +60,16 @@ fn look(job: &TableJob) -> Result<Found, Failure> {
                 false => Ok(Found::Table(inspect_bytes(bytes, &stream.name(), &job.read)?)),
             }
         }
+    }
+}
+
+/// Says where a model does not belong to the files beside it.
+fn warn_of_mixture(input: &Input, console: Console) {
+    let Input::File(path) = input else { return };
+    let model = model_file(path);
+    let Some(folder) = model.parent().filter(|_| model.file_name().is_some_and(|name| name == MODEL)) else { return };
+    for problem in mixture(folder, None) {
+        console.warn(&format!("{}: {problem}", folder.display()));
     }
 }
 
@@ -92,8 +107,11 @@ fn about_model(input: &Input, file: &ModelFile) -> String {
     line("preprocessing", steps(file));
     line("features", names(&file.preprocessing.features));
     line("training data", format!("checksum {:016x}", file.training_checksum));
-    let shown = word(&input.typed());
-    let _ = write!(text, "\nGo on with:\n  ewca transform {shown} new.csv\n  ewca neighbours {shown}\n");
+    let typed = input.typed();
+    let path = Path::new(&typed);
+    let transform = CommandLine::of("transform").path(path).path(Path::new("new.csv")).in_lines(2);
+    let neighbours = CommandLine::of("neighbours").path(path).in_lines(2);
+    let _ = write!(text, "\nGo on with:\n{transform}\n{neighbours}\n");
     text
 }
 
@@ -176,7 +194,7 @@ fn about_table(input: &Input, found: &Inspection, suggestion: &str) -> String {
     if let Some(problem) = &found.problem {
         let _ = writeln!(text, "\n{}", wrapped(&format!("Cannot be read as it is: {problem}."), 2));
     }
-    let _ = write!(text, "\nGo on with:\n  {suggestion}\n");
+    let _ = write!(text, "\nGo on with:\n{suggestion}\n");
     text
 }
 
@@ -230,24 +248,26 @@ fn table_record(input: &Input, found: &Inspection, suggestion: &str) -> serde_js
     })
 }
 
-/// The command to go on with: guesses, by the names of the columns, where the file leaves a choice.
-fn suggestion(job: &TableJob, found: &Inspection) -> String {
-    let mut words = vec!["ewca fit".to_string(), word(&job.input.typed())];
-    match (&found.table, &job.read.array) {
-        (Some(_), Some(array)) => words.push(format!("--array {}", word(array))),
-        (None, _) => words.extend(largest_matrix(found).map(|name| format!("--array {}", word(name)))),
-        _ => {}
+/// The command to go on with: what was given, and guesses, by the names of the columns, where the file leaves a choice.
+fn suggestion(job: &TableJob, found: &Inspection) -> CommandLine {
+    let mut read = job.read.clone();
+    if found.table.is_none() && read.array.is_none() {
+        read.array = largest_matrix(found).map(String::from);
     }
-    words.extend(roles(found));
+    let roles = roles(found, &read);
+    read.id = read.id.or(roles.id);
+    read.label = read.label.or(roles.label);
+    read.ignore.extend(roles.ignore);
+    let mut steps = Preprocessing::default();
     if let Some(table) = &found.table {
-        if table.missing > 0 {
-            words.push("--missing mean".into());
+        if table.missing > 0 && read.missing == Missing::Error {
+            read.missing = Missing::Mean;
         }
         if wants_counts(table, found.format) {
-            words.push("--normalize-total 1e4 --log1p".into());
+            steps = Preprocessing { normalize_total: Some(1e4), log1p: true, ..steps };
         }
     }
-    words.join(" ")
+    CommandLine::of("fit").table(&TableJob { input: job.input.clone(), read }).preprocessing(&steps)
 }
 
 /// The name of the largest array that could be a table; the first of equals.
@@ -266,39 +286,39 @@ fn largest_matrix(found: &Inspection) -> Option<&str> {
 }
 
 /// What each column of text is good for.
-fn roles(found: &Inspection) -> Vec<String> {
+struct Roles {
+    id: Option<String>,
+    label: Option<String>,
+    ignore: Vec<String>,
+}
+
+/// Guesses for the columns of text that the options do not name.
+fn roles(found: &Inspection, read: &ReadOptions) -> Roles {
     let says = |name: &str, words: &[&str]| words.iter().any(|word| name.to_lowercase().contains(word));
-    let id = found.text_columns.iter().find(|name| {
+    let filter = read.filter.as_ref().map(|(column, _)| column);
+    let named = |name: &String| [read.id.as_ref(), read.label.as_ref(), filter].contains(&Some(name));
+    let open: Vec<&String> =
+        found.text_columns.iter().filter(|name| !named(name) && !read.ignore.contains(name)).collect();
+    let is_id = |name: &&&String| {
         let name = name.to_lowercase();
         name == "id" || says(&name, &["sample", "name", "barcode", "_id"])
-    });
-    let others = || found.text_columns.iter().filter(|name| Some(*name) != id);
-    let label = others()
-        .find(|name| says(name, &["label", "class", "type", "group", "kind", "cluster", "species", "diagnosis"]))
-        .or(others().next().filter(|_| found.format != Format::H5ad));
-    let mut words = Vec::new();
+    };
+    let id = open.iter().find(is_id).filter(|_| read.id.is_none()).copied();
+    let others: Vec<&String> = open.into_iter().filter(|name| Some(*name) != id).collect();
+    let kinds = ["label", "class", "type", "group", "kind", "cluster", "species", "diagnosis"];
+    let label = others.iter().find(|name| says(name, &kinds));
+    let label = label.or(others.first().filter(|_| found.format != Format::H5ad)).copied();
+    let label = label.filter(|_| read.label.is_none());
+    let ignore = others.into_iter().filter(|name| Some(*name) != label).cloned();
     // An AnnData file names its samples itself, and its columns of obs are no features anyway.
-    if found.format != Format::H5ad {
-        words.extend(id.map(|name| format!("--id {}", word(name))));
+    match found.format {
+        Format::H5ad => Roles { id: None, label: label.cloned(), ignore: Vec::new() },
+        _ => Roles { id: id.cloned(), label: label.cloned(), ignore: ignore.collect() },
     }
-    words.extend(label.map(|name| format!("--label {}", word(name))));
-    if found.format != Format::H5ad {
-        words.extend(others().filter(|name| Some(*name) != label).map(|name| format!("--ignore {}", word(name))));
-    }
-    words
 }
 
 /// Whether the numbers look like counts of molecules: sparse, not negative, and large.
 fn wants_counts(table: &Summary, format: Format) -> bool {
     let sparse = table.stored.is_some() || format == Format::TenX;
     sparse && table.range.is_some_and(|(low, high)| low >= 0.0 && high >= 50.0 && high.fract() == 0.0)
-}
-
-/// A word as a shell takes it.
-fn word(text: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "_-.:/@%+=".contains(c);
-    match !text.is_empty() && text.chars().all(plain) {
-        true => text.into(),
-        false => format!("'{}'", one_line(text).replace('\'', "'\\''")),
-    }
 }

@@ -6,18 +6,20 @@
 //! args -> input -> fit / transform / ... -> (progress, interrupt, checkpoint) -> results, exports, output -> account
 //! ```
 //!
-//! The exit code says how it went: 0 converged, 1 failed, 2 wrong usage, 3 written but not converged, 130 interrupted with the
-//! best result written.
+//! The exit code says how it went: 0 converged, 1 failed, 2 wrong usage, 3 written but not converged or collapsed, 130
+//! interrupted with the best result written.
 #![forbid(unsafe_code)]
 
 mod account;
 mod args;
 mod checkpoint;
 mod cluster;
+mod command_line;
 mod demo;
 mod evidence;
 mod exports;
 mod failure;
+mod files;
 mod fit;
 mod input;
 mod inspect;
@@ -45,7 +47,9 @@ mod transform;
 use std::process::ExitCode;
 
 use args::{Job, Request};
+use failure::Failure;
 use outcome::Outcome;
+use terminal::Console;
 
 /// A panic of a decoder that becomes an error is not worth more than the error's line.
 fn quiet_decoders() {
@@ -60,8 +64,17 @@ fn quiet_decoders() {
 fn main() -> ExitCode {
     interrupt::watch();
     quiet_decoders();
-    let Request { console, job } = args::parse();
-    let outcome = match job {
+    let Request { console, overwrite, job } = args::parse();
+    let outcome = match (job.files().check(overwrite), job) {
+        // Of many processes one speaks.
+        (checked, Job::Fit(job)) if job.distributed => fit::run_shared(&job, checked, console),
+        (checked, job) => checked.and_then(|()| run(job, console)),
+    };
+    outcome.unwrap_or_else(Outcome::Failed).report(console)
+}
+
+fn run(job: Job, console: Console) -> Result<Outcome, Failure> {
+    match job {
         Job::Fit(job) => fit::run(&job, console),
         Job::Transform(job) => transform::run(&job, console),
         Job::Reconstruct(job) => reconstruct::run(&job, console),
@@ -75,6 +88,5 @@ fn main() -> ExitCode {
         Job::Demo(job) => demo::run(&job, console),
         Job::Completions(shell) => manual::completions(shell),
         Job::Man(folder) => manual::pages(folder.as_deref(), console),
-    };
-    outcome.unwrap_or_else(Outcome::Failed).report(console)
+    }
 }

@@ -22,20 +22,32 @@ pub fn completions(shell: Shell) -> Result<Outcome, Failure> {
 
 /// Prints the page of the program, or writes the pages of all commands to a folder.
 pub fn pages(folder: Option<&Path>, console: Console) -> Result<Outcome, Failure> {
-    let program = args::command();
-    let Some(path) = folder else { return print(&page(program)) };
-    let folder = ResultsFolder::make_for(path)?;
-    let mut written = 1;
-    for command in program.get_subcommands().filter(|command| command.get_name() != "help") {
-        let name = format!("ewca-{}", command.get_name());
-        let command = command.clone().display_name(name.clone());
-        folder.write_file(&format!("{name}.1"), |out| out.write_all(&page(command)))?;
-        written += 1;
+    let Some(path) = folder else { return print(&page(args::command())) };
+    let _folder = ResultsFolder::make_for(path)?;
+    let pages = all();
+    for (name, command) in &pages {
+        write_atomically(&path.join(name), |out| out.write_all(&page(command.clone())))?;
     }
-    write_atomically(&path.join("ewca.1"), |out| out.write_all(&page(program)))?;
-    console.say(&format!("Written to {}: {}\n", path.display(), count(written, "page")));
-    console.report(&serde_json::json!({ "event": "written", "folder": path, "files": written }));
+    console.say(&format!("Written to {}: {}\n", path.display(), count(pages.len(), "page")));
+    console.report(&serde_json::json!({ "event": "written", "folder": path, "files": pages.len() }));
     Ok(Outcome::Converged)
+}
+
+/// The names of all pages.
+pub fn names() -> Vec<String> {
+    all().into_iter().map(|(name, _)| name).collect()
+}
+
+fn all() -> Vec<(String, clap::Command)> {
+    let program = args::command();
+    let commands = program.get_subcommands().filter(|command| command.get_name() != "help");
+    let named = |command: &clap::Command| {
+        let name = format!("ewca-{}", command.get_name());
+        (format!("{name}.1"), command.clone().display_name(name))
+    };
+    let mut pages: Vec<(String, clap::Command)> = commands.map(named).collect();
+    pages.push(("ewca.1".into(), program));
+    pages
 }
 
 fn page(command: clap::Command) -> Vec<u8> {
@@ -45,11 +57,8 @@ fn page(command: clap::Command) -> Vec<u8> {
     page
 }
 
-/// A reader that has gone away has read enough.
 fn print(bytes: &[u8]) -> Result<Outcome, Failure> {
     let mut out = std::io::stdout().lock();
-    match out.write_all(bytes).and_then(|()| out.flush()) {
-        Err(source) if source.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::Print { source }),
-        _ => Ok(Outcome::Converged),
-    }
+    out.write_all(bytes).and_then(|()| out.flush()).map_err(|source| Failure::Print { source })?;
+    Ok(Outcome::Converged)
 }

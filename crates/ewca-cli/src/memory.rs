@@ -5,13 +5,14 @@ use ewca_io::{Forecast, Preprocessing, available_memory, forecast};
 use ewca_report::page_bytes;
 
 use crate::args::{Limits, TableJob};
+use crate::exports::Exports;
 use crate::failure::Failure;
 use crate::input::{Dataset, Input};
 
 /// What the program takes on the smallest of tables, as measured on x86-64 Linux.
 const PROGRAM: usize = 13 << 19;
 /// What reading took beside the table stays with the allocator, up to about this.
-const LEFT_BEHIND: usize = 16 << 20;
+const LEFT_BEHIND: usize = 7 << 20;
 
 /// Parameters that keep to the limit, and what the run will take at most.
 #[derive(Debug)]
@@ -55,6 +56,8 @@ pub struct Plan<'a> {
     pub file: &'a str,
     /// The report that follows, if one does.
     pub report: Option<Reporting>,
+    /// The files that follow, if any do, and the number of components in them.
+    pub exports: Option<(&'a Exports, usize)>,
 }
 
 impl Plan<'_> {
@@ -83,18 +86,28 @@ impl Plan<'_> {
     }
 
     /// Once it is known where the samples are: `held` bytes are taken by what is in memory, and by reading.
-    pub fn for_samples(&self, samples: &Samples<'_>, held: usize) -> Result<Prediction, Failure> {
-        self.with_fit(held, |params| params.memory_needed_for(samples))
+    pub fn for_samples(&self, samples: &Samples<'_>, rows: usize, held: usize) -> Result<Prediction, Failure> {
+        let written = self.written(rows, samples.columns());
+        self.with_fit(held, written, |params| params.memory_needed_for(samples))
     }
 
     /// Before a table of this shape is read part by part: refuses what cannot be kept.
     pub fn for_parts(&self, rows: usize, columns: usize, held: usize) -> Result<Prediction, Failure> {
-        self.with_fit(held, |params| params.memory_needed_streamed(rows, columns))
+        self.with_fit(held, self.written(rows, columns), |params| params.memory_needed_streamed(rows, columns))
+    }
+
+    /// What writing files takes once the fit is done, beside its result.
+    fn written(&self, rows: usize, columns: usize) -> usize {
+        let Some((exports, components)) = self.exports else { return 0 };
+        let model = rows.saturating_add(columns).saturating_mul(components).saturating_mul(size_of::<f64>());
+        let more = exports.bytes(rows, columns, components);
+        if more > 0 { model.saturating_add(more) } else { 0 }
     }
 
     fn with_fit(
         &self,
         held: usize,
+        written: usize,
         need: impl FnOnce(&CheckedParams) -> ewca::Result<usize>,
     ) -> Result<Prediction, Failure> {
         let limit = self.limits.max_memory.unwrap_or(usize::MAX);
@@ -102,9 +115,11 @@ impl Plan<'_> {
         let held = held.saturating_add(PROGRAM);
         let params = self.params.clone().memory_budget(budget.saturating_sub(held));
         match params.clone().check().and_then(|params| need(&params)) {
-            Ok(fit) => Ok(Prediction { params, peak: held.saturating_add(fit) }),
-            Err(ewca::Error::Memory { needed, .. }) => {
-                let needed = needed.saturating_add(held);
+            Ok(fit) if held.saturating_add(written) <= budget => {
+                Ok(Prediction { params, peak: held.saturating_add(fit.max(written)) })
+            }
+            Ok(needed) | Err(ewca::Error::Memory { needed, .. }) => {
+                let needed = needed.max(written).saturating_add(held);
                 let needed = needed.saturating_add(needed / 4);
                 Err(Failure::Memory { file: self.file.into(), needed, budget: limit })
             }
@@ -132,8 +147,8 @@ impl Plan<'_> {
             Err(ewca::Error::Memory { needed, .. }) => needed,
             other => other.map_err(refused)?,
         };
-        // The page is made when the fits are done.
-        let fit = fit.max(self.report.map_or(0, |report| report.page(rows, columns)));
+        // The page is made when the fits are done, and so are other files.
+        let fit = fit.max(self.report.map_or(0, |report| report.page(rows, columns))).max(self.written(rows, columns));
         let left_behind = reading.saturating_sub(table).min(LEFT_BEHIND);
         let peak = held.saturating_add(fit).saturating_add(left_behind).max(reading.saturating_add(PROGRAM));
         match peak > budget {
@@ -156,5 +171,36 @@ fn held(promised: &Forecast) -> usize {
     match promised.stored {
         Some(stored) => promised.table().saturating_add(stored.saturating_mul(12)),
         None => promised.table(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ewca::Ewca;
+
+    use super::*;
+
+    #[test]
+    fn exports_count() {
+        let exports = |plan: Option<&str>, anndata: Option<&str>| Exports {
+            scores: None,
+            loadings: None,
+            plan: plan.map(Into::into),
+            partners: 20_000,
+            dense_plan: None,
+            anndata: anndata.map(Into::into),
+        };
+        let params = Ewca::params(2);
+        let limits = Limits { max_memory: Some(1 << 30), threads: None };
+        let predict = |exports: &Exports| {
+            let plan = Plan { params: &params, limits, file: "t.h5ad", report: None, exports: Some((exports, 2)) };
+            plan.predict(20_000, 10, 1 << 20, 1 << 20).map(|prediction| prediction.peak)
+        };
+        let bare = predict(&exports(None, None)).unwrap();
+        assert!(predict(&exports(Some("plan.csv"), None)).unwrap() <= bare + (100 << 20));
+        // All pairs of an AnnData plan are held: 4e8 of them.
+        assert!(
+            matches!(predict(&exports(None, Some("out.h5ad"))), Err(Failure::Memory { needed, .. }) if needed > 20 << 30)
+        );
     }
 }

@@ -5,10 +5,13 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use ewca::Part;
-use ewca_io::{Checksum, DenseValues, FittedPreprocessing, Preprocessing, ReadOptions, Table, TableReader, Values};
+use ewca_io::{
+    Checksum, ColumnSums, DenseValues, FittedPreprocessing, Preprocessing, ReadOptions, Table, TableReader, Values,
+};
 
 use crate::failure::Failure;
 use crate::input::Dataset;
+use crate::interrupt;
 
 /// The bytes of a part, where the memory allows it.
 const PART: usize = 32 << 20;
@@ -33,6 +36,9 @@ struct Seen {
     checksum: Checksum,
     ids: Option<Vec<String>>,
     labels: Option<Vec<String>>,
+    /// The sums of all columns before the steps, up to this row.
+    sums: ColumnSums,
+    summed: usize,
 }
 
 impl Parts {
@@ -53,7 +59,7 @@ impl Parts {
         let rows = reader.rows();
         let own = rows * rank / size..rows * (rank + 1) / size;
         let checksum = Checksum::of_table_with(rows, &preprocessing.output_features());
-        let seen = Mutex::new(Seen { next: 0, checksum, ids: None, labels: None });
+        let seen = Mutex::new(Seen::new(checksum));
         Ok(Self { reader, preprocessing, file, own, part_rows, seen })
     }
 
@@ -77,6 +83,7 @@ impl Parts {
     fn read_rows(&self, rows: Range<usize>) -> Result<Table, ewca_io::Error> {
         let start = rows.start;
         let table = self.reader.read(rows)?;
+        self.add_means(start, &table.values);
         let table = self.preprocessing.apply(table, &self.file).map_err(|error| error.after_rows(start))?;
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if seen.next == start {
@@ -85,20 +92,27 @@ impl Parts {
         Ok(table)
     }
 
+    /// Adds rows, as they are before the steps, to what their means are taken from; without steps a fit takes the same means.
+    fn add_means(&self, start: usize, values: &Values) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.preprocessing.steps.is_nothing() && seen.summed == start {
+            seen.sums.add(values);
+            seen.summed += values.rows();
+        }
+    }
+
     /// The rows of this process, in memory.
     pub fn own_rows(&self) -> Result<Table, Failure> {
+        interrupt::check()?;
         Ok(self.read_rows(self.own.clone())?)
     }
 
     /// Reads everything for the sake of names, classes and the checksum.
     pub fn look_over(&self) -> Result<(), Failure> {
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Seen {
-            next: 0,
-            checksum: Checksum::of_table_with(self.all_rows(), &self.preprocessing.output_features()),
-            ids: None,
-            labels: None,
-        };
+        let checksum = Checksum::of_table_with(self.all_rows(), &self.preprocessing.output_features());
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Seen::new(checksum);
         for start in (0..self.all_rows()).step_by(self.part_rows) {
+            interrupt::check()?;
             self.read_rows(start..(start + self.part_rows).min(self.all_rows()))?;
         }
         Ok(())
@@ -114,12 +128,18 @@ impl Parts {
             true => (seen.ids.take().unwrap_or_else(numbered), seen.labels.take()),
             false => (Vec::new(), None),
         };
-        let table = Table { values: values.unwrap_or(nothing), features, ids: None, labels };
-        Dataset::in_parts(table, ids, self.preprocessing.clone(), (self.all_rows(), seen.checksum.value()))
+        let table = Table { labels, ..Table::new(values.unwrap_or(nothing), features) };
+        let means = if seen.summed == self.all_rows() { seen.sums.means() } else { None };
+        let preprocessing = FittedPreprocessing { means, ..self.preprocessing.clone() };
+        Dataset::in_parts(table, ids, preprocessing, (self.all_rows(), seen.checksum.value()))
     }
 }
 
 impl Seen {
+    fn new(checksum: Checksum) -> Self {
+        Self { next: 0, checksum, ids: None, labels: None, sums: ColumnSums::default(), summed: 0 }
+    }
+
     fn add(&mut self, table: &Table) {
         self.checksum.add_rows(self.next, &table.values);
         self.next += table.rows();

@@ -31,7 +31,8 @@ const RANGE: f64 = 200.0;
 /// Data in groups collapse later: further epsilons to find it, each by the same factor.
 const FURTHER: usize = 10;
 
-const COLUMNS: [&str; 9] = [
+/// The columns of the table.
+pub const COLUMNS: [&str; 9] = [
     "epsilon",
     "perplexity",
     "loss",
@@ -52,7 +53,7 @@ pub fn run(job: &PathJob, console: Console) -> Result<Outcome, Failure> {
         Steps::Epsilons(steps) | Steps::Perplexities(steps) => steps.len(),
     };
     let report = job.report.as_ref().map(|_| Reporting { components: job.components, steps });
-    let plan = memory::Plan { params: &job.params, limits: job.limits, file: &name, report };
+    let plan = memory::Plan { params: &job.params, limits: job.limits, file: &name, report, exports: None };
     let reading = plan.before_reading(&job.table, &job.preprocessing)?;
     let data = Dataset::to_fit(job.table.read(console)?, &job.preprocessing, &name)?;
     let refused = |source| Failure::Fit { file: name.clone(), source };
@@ -63,7 +64,6 @@ pub fn run(job: &PathJob, console: Console) -> Result<Outcome, Failure> {
     job.report.iter().try_for_each(|wish| wish.rehearse(data.rows()))?;
 
     let mut watcher = Watcher::new(Work::Steps(steps), console);
-    interrupt::keep_results(watcher.stop_notice());
     console.say(&what_was_read(&name, &data));
     watcher.start();
     let models = fitted(&samples, &params, &job.steps, &mut watcher);
@@ -74,6 +74,7 @@ pub fn run(job: &PathJob, console: Console) -> Result<Outcome, Failure> {
     let columns = COLUMNS.map(String::from);
     let values = rows.concat();
     write_table(&job.output, &Frame { rows: rows.len(), texts: &[], columns: &columns, values: &values })?;
+    interrupt::results_are_safe();
     console.say(&account(&models, &job.preprocessing));
     console.say(&format!("\nWritten to {}: {}\n", job.output.display(), count(rows.len(), "row")));
     if let (Some(wish), Some(model)) = (&job.report, of_the_path(&models)) {
@@ -102,7 +103,7 @@ pub fn run(job: &PathJob, console: Console) -> Result<Outcome, Failure> {
     {
         console.warn(&warning);
     }
-    Ok(ending(&models))
+    Ok(ending(&models).allowing_doubtful(job.allow_unconverged))
 }
 
 /// The worst of how the fits ended.

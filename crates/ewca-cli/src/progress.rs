@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use ewca::{Control, Observer, Progress};
+use ewca::{Control, Observer, Phase, Progress};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::checkpoint::Keeper;
@@ -14,6 +14,9 @@ use crate::text;
 
 /// Steps of the bar: finer than any terminal shows.
 const STEPS: u64 = 1000;
+/// Work whose end is not known, and iterations.
+const SPINNER: &str = "{spinner} {msg}";
+const FITTING: &str = "{spinner} fitting [{bar:20}] {msg}";
 /// What is done within a moment needs no bar.
 const MOMENT: Duration = Duration::from_millis(300);
 
@@ -21,7 +24,7 @@ const MOMENT: Duration = Duration::from_millis(300);
 pub fn spinner(message: String, console: Console) -> ProgressBar {
     let target = if console.talks() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
     let bar = ProgressBar::with_draw_target(Some(STEPS), target).with_message(one_line(&message));
-    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
+    if let Ok(style) = ProgressStyle::with_template(SPINNER) {
         bar.set_style(style);
     }
     bar
@@ -42,6 +45,19 @@ pub fn turn(bar: &ProgressBar) {
     });
 }
 
+/// A spinner that tells what the program is at, from now on.
+pub fn phase(words: &str, console: Console) -> ProgressBar {
+    let bar = spinner(words.into(), console);
+    turn(&bar);
+    bar
+}
+
+/// What tells the user, above the bar, that Ctrl-C has been heard.
+pub fn notice(bar: &ProgressBar, words: &'static str) -> impl Fn() + Send + use<> {
+    let bar = bar.clone();
+    move || bar.println(words)
+}
+
 /// What the fits that are watched belong to.
 #[derive(Debug, Clone, Copy)]
 pub enum Work {
@@ -60,18 +76,27 @@ pub struct Watcher {
     current: usize,
     /// The relative gradient at its start.
     first_gradient: f64,
+    /// What the fit is at, where that is no iteration.
+    phase: String,
+    /// Whether somebody else answers to Ctrl-C.
+    is_silent: bool,
 }
 
 impl Watcher {
     /// A watcher of some work.
     pub fn new(work: Work, console: Console) -> Self {
-        let bar = spinner("preparing the fit".into(), console);
-        Self { bar, work, keeper: None, current: 0, first_gradient: 1.0 }
+        let bar = spinner(Phase::Reduction.to_string(), console);
+        Self { bar, work, keeper: None, current: 0, first_gradient: 1.0, phase: String::new(), is_silent: false }
     }
 
     /// The same watcher, which also keeps the state of the fit.
     pub fn keeping(self, keeper: Option<Keeper>) -> Self {
         Self { keeper, ..self }
+    }
+
+    /// The same watcher, which leaves it to others to answer to Ctrl-C.
+    pub fn silent(self) -> Self {
+        Self { is_silent: true, ..self }
     }
 
     /// Puts the bar on the terminal.
@@ -80,9 +105,20 @@ impl Watcher {
     }
 
     /// What tells the user, above the bar, that Ctrl-C has been heard.
-    pub fn stop_notice(&self) -> impl Fn() + Send + Sync + 'static {
-        let bar = self.bar.clone();
-        move || bar.println("Stopping after this iteration; press Ctrl-C again to quit at once.")
+    pub fn stop_notice(&self) -> impl Fn() + Send + use<> {
+        notice(&self.bar, "Stopping; press Ctrl-C again to quit at once.")
+    }
+
+    /// Shows what the fit is at, where it has no iterations to show. Tells whether it should go on.
+    pub fn enter(&mut self, phase: &str) -> Control {
+        if self.phase != phase {
+            self.phase = phase.into();
+            if let Ok(style) = ProgressStyle::with_template(SPINNER) {
+                self.bar.set_style(style);
+            }
+            self.bar.set_message(self.phase.clone());
+        }
+        if interrupt::requested() { Control::Stop } else { Control::Continue }
     }
 
     /// Takes the bar off the terminal.
@@ -99,10 +135,13 @@ impl Watcher {
         if begins {
             self.current += 1;
             self.first_gradient = now.relative_gradient;
-            if let Ok(style) = ProgressStyle::with_template("{spinner} fitting [{bar:20}] {msg}") {
+            self.bar.set_position(0);
+        }
+        if begins || !self.phase.is_empty() {
+            self.phase.clear();
+            if let Ok(style) = ProgressStyle::with_template(FITTING) {
                 self.bar.set_style(style.progress_chars("=> "));
             }
-            self.bar.set_position(0);
         }
         if self.bar.is_hidden() || progress.elapsed < MOMENT {
             return;
@@ -140,7 +179,42 @@ impl Observer for Watcher {
         Control::Continue
     }
 
+    fn phase(&mut self, phase: Phase) {
+        if phase != Phase::Iterations {
+            self.enter(&phase.to_string());
+        } else if !self.is_silent {
+            // From here on there is something to keep.
+            interrupt::keep_results(self.stop_notice());
+        }
+    }
+
     fn stop_flag(&self) -> Option<Arc<AtomicBool>> {
         Some(interrupt::flag())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ewca::{Ewca, Samples};
+
+    use super::*;
+    use crate::terminal::Verbosity;
+
+    #[test]
+    fn the_bar_tells_the_phase() {
+        let console = Console { verbosity: Verbosity::Quiet, json: false };
+        let mut watcher = Watcher::new(Work::Attempts(1), console);
+        for words in ["finding the principal axes", "finding the principal axes", "fitting 400 of 10000 samples first"]
+        {
+            assert_eq!(watcher.enter(words), Control::Continue);
+            assert_eq!((watcher.bar.message(), watcher.phase.as_str()), (words.to_string(), words));
+        }
+        // Iterations take its place, and leave it for the next phase.
+        let data: Vec<f64> = (0..40).map(|i| f64::from(i * i % 17)).collect();
+        let samples = Samples::new(&data, 10, 4).unwrap();
+        Ewca::params(2).check().unwrap().fit_observed(&samples, &mut watcher).unwrap();
+        assert_eq!(watcher.phase, Phase::Finish.to_string());
+        watcher.enter("finishing");
+        assert_eq!(watcher.bar.message(), "finishing");
     }
 }

@@ -1,7 +1,7 @@
 //! `ewca reconstruct`: the samples that scores stand for.
 
 use ewca::Matrix;
-use ewca_io::{Error, Frame, ReadOptions, Role, Table, Values};
+use ewca_io::{Error, Expected, Frame, RoleColumns, Table, Values};
 
 use crate::args::TransformJob;
 use crate::failure::Failure;
@@ -9,13 +9,13 @@ use crate::outcome::Outcome;
 use crate::output;
 use crate::results::component_name;
 use crate::terminal::Console;
-use crate::transform::model_at;
+use crate::transform::{model_at, read_remembering};
 
 /// Runs the job.
 pub fn run(job: &TransformJob, console: Console) -> Result<Outcome, Failure> {
-    let file = model_at(&job.model)?;
+    let file = model_at(&job.model, console)?;
     let name = job.table.input.name();
-    let table = with_components(read_scores(job)?, file.model.n_components(), &name)?;
+    let mut table = read_scores(job, file.model.n_components(), console)?;
     let values = match &table.values {
         Values::Dense(dense) => dense.clone(),
         Values::Sparse(sparse) => sparse.to_dense(),
@@ -24,9 +24,10 @@ pub fn run(job: &TransformJob, console: Console) -> Result<Outcome, Failure> {
     let scores = Matrix::from_row_major(values.rows, values.columns, &values.data).map_err(refused)?;
     let samples = file.model.inverse_transform(&scores).map_err(refused)?;
 
-    let ids = table.ids.unwrap_or_else(|| (1..=values.rows).map(|row| row.to_string()).collect());
-    let texts = output::id_columns(&ids, table.labels.as_deref());
+    let ids = table.ids.take().unwrap_or_else(|| (1..=values.rows).map(|row| row.to_string()).collect());
     let features = file.preprocessing.output_features();
+    let names = output::names_beside(&table.texts, &features);
+    let texts = output::text_columns(&ids, &table, &names);
     let frame = Frame { rows: samples.rows(), texts: &texts, columns: &features, values: &samples.to_row_major() };
     output::give(&frame, job.output.as_deref(), console)?;
     if !file.preprocessing.steps.is_nothing() {
@@ -35,39 +36,21 @@ pub fn run(job: &TransformJob, console: Console) -> Result<Outcome, Failure> {
     Ok(Outcome::Converged)
 }
 
-/// Reads scores as this program writes them: with a column `id`, and maybe `label`, unless other names were given.
-fn read_scores(job: &TransformJob) -> Result<Table, Failure> {
-    let given = &job.table.read;
-    let options = ReadOptions {
-        id: given.id.clone().or(Some("id".into())),
-        label: given.label.clone().or(Some("label".into())),
-        ..given.clone()
-    };
-    let mend = |error: &Error, options: &mut ReadOptions| match error {
-        Error::NoColumn { role: Role::Id, .. } if given.id.is_none() => options.id.take().is_some(),
-        Error::NoColumn { role: Role::Label, .. } if given.label.is_none() => options.label.take().is_some(),
-        _ => false,
-    };
-    Ok(job.table.input.read_trying(options, mend)?)
-}
-
-/// The scores in the order of the components. An array without names has them in order already.
-fn with_components(table: Table, components: usize, file: &str) -> Result<Table, Failure> {
-    let wanted: Vec<String> = (0..components).map(component_name).collect();
-    let nameless = table.features.iter().enumerate().all(|(at, name)| *name == format!("column{}", at + 1));
-    if nameless && table.columns() == components {
-        return Ok(Table { features: wanted, ..table });
-    }
-    table.with_features(&wanted, file).map_err(|error| match error {
-        Error::Features { .. } => Failure::Unfit {
-            file: file.into(),
+/// Reads scores as this program writes them: with a column `id`, and maybe `label`, unless other names were given. An array
+/// without names has the components in order.
+fn read_scores(job: &TransformJob, components: usize, console: Console) -> Result<Table, Failure> {
+    let columns = RoleColumns { label: Some("label".into()), id: Some("id".into()) };
+    let expected = Expected { features: (0..components).map(component_name).collect(), means: None, by_place: true };
+    let file = job.table.input.name();
+    read_remembering(&columns, Some(expected), &job.table, console).map_err(|failure| match failure {
+        Failure::File(Error::Features { .. }) => Failure::Unfit {
+            file,
             problem: format!(
-                "has no scores of this model: they are the columns {} to {}, and nothing else but id and label; leave out \
-                 others with --ignore",
+                "has no scores of this model: they are the columns {} to {}",
                 component_name(0),
                 component_name(components - 1)
             ),
         },
-        other => other.into(),
+        other => other,
     })
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use ewca::{Model, Samples};
-use ewca_io::{Preprocessing, write_atomically};
+use ewca_io::{Preprocessing, Staged, stage};
 use ewca_report::{MOST_TSNE_SAMPLES, Report, Subject};
 
 use crate::args::{ReportJob, ReportWish};
@@ -19,17 +19,19 @@ use crate::progress::{self, Watcher, Work};
 use crate::results::ResultsFolder;
 use crate::terminal::Console;
 use crate::text::{bytes, number};
-use crate::transform::model_at;
+use crate::transform::{model_at, read_remembering};
 
 /// Runs the job.
 pub fn run(job: &ReportJob, console: Console) -> Result<Outcome, Failure> {
     start_threads(job.limits.threads)?;
-    let file = model_at(&job.model)?;
+    let file = model_at(&job.model, console)?;
     let name = job.table.input.name();
     let report = Reporting { components: file.model.n_components(), steps: if job.path { AUTOMATIC } else { 0 } };
-    let plan = memory::Plan { params: &file.params, limits: job.limits, file: &name, report: Some(report) };
+    let plan =
+        memory::Plan { params: &file.params, limits: job.limits, file: &name, report: Some(report), exports: None };
     let reading = plan.before_reading(&job.table, &file.preprocessing.steps)?;
-    let mut data = Dataset::to_apply(job.table.read(console)?, &file.preprocessing, &name)?;
+    let mut data =
+        Dataset::to_apply(read_remembering(&file.columns, None, &job.table, console)?, &file.preprocessing, &name)?;
     if data.table.checksum() != file.training_checksum {
         let problem = format!(
             "is not the table that {} was fitted on; name that table, with the options it was read with (--where, --missing and so \
@@ -100,6 +102,20 @@ impl ReportSource<'_> {
         path: &[Model],
         console: Console,
     ) -> Result<Written, Failure> {
+        let (written, staged) = self.stage(wish, model, pca, path, console)?;
+        staged.commit()?;
+        Ok(written)
+    }
+
+    /// The same next to its place.
+    pub fn stage(
+        &self,
+        wish: &ReportWish,
+        model: &Model,
+        pca: &Model,
+        path: &[Model],
+        console: Console,
+    ) -> Result<(Written, Staged), Failure> {
         let spinner = progress::spinner("making the report".into(), console);
         progress::turn(&spinner);
         let subject = Subject {
@@ -119,11 +135,9 @@ impl ReportSource<'_> {
         let page = Report::new(&subject).map(|report| report.to_html());
         spinner.finish_and_clear();
         let page = page.map_err(unfit)?;
-        write_atomically(&wish.file, |out| out.write_all(page.as_bytes()))?;
-        Ok(Written {
-            file: wish.file.clone(),
-            what: format!("the report, {}; open it in a browser", bytes(page.len())),
-        })
+        let staged = stage(&wish.file, |out| out.write_all(page.as_bytes()))?;
+        let what = format!("the report, {}; open it in a browser", bytes(page.len()));
+        Ok((Written { file: wish.file.clone(), what }, staged))
     }
 }
 

@@ -1,7 +1,5 @@
 //! `ewca reproduce`: the paper's experiments, as figures in a folder.
 
-use std::io::Write;
-
 use ewca_io::Preprocessing;
 use ewca_lab::experiments::{Effort, Report, Study, page, run as run_experiments};
 use ewca_lab::{Error, Labels};
@@ -24,7 +22,8 @@ use crate::terminal::Console;
 use crate::text::{WIDTH, count, wrapped};
 
 const EMBEDDED: &str = "khan2001";
-const PAGE: &str = "index.html";
+/// The page that shows all figures.
+pub const PAGE: &str = "index.html";
 
 /// Runs the job.
 pub fn run(job: &ReproduceJob, console: Console) -> Result<Outcome, Failure> {
@@ -47,7 +46,7 @@ pub fn run(job: &ReproduceJob, console: Console) -> Result<Outcome, Failure> {
         check(study, &name)?;
     }
     let timed = job.table.as_ref().and(samples.as_ref()).map(|samples| (name.as_str(), samples));
-    let folder = ResultsFolder::make_for(&job.output)?;
+    let mut folder = ResultsFolder::make_for_figures(&job.output)?;
     rehearse(&job.output.join(PAGE))?;
 
     let reports = watched(job, study.as_ref(), timed, console);
@@ -57,7 +56,8 @@ pub fn run(job: &ReproduceJob, console: Console) -> Result<Outcome, Failure> {
         Err(other) => return Err(unfit(&name, &other)),
         Ok(reports) => reports,
     };
-    let files = write(job, &folder, &reports).map_err(|error| error.into_failure(&name))?;
+    let mut files = write(job, &mut folder, &reports).map_err(|error| error.into_failure(&name))?;
+    files.push(folder.commit_figures(job.overwrite)?);
     reports.iter().for_each(|report| console.say(&account(report)));
     let written = format!("\nWritten to {}: {}", job.output.display(), count(files.len(), "file"));
     console.say(&(written + if job.page { "; open index.html\n" } else { "\n" }));
@@ -140,10 +140,10 @@ fn unfit(file: &str, error: &Error) -> Failure {
 }
 
 /// Writes every figure three times, and the page; returns the names of the files.
-fn write(job: &ReproduceJob, folder: &ResultsFolder, reports: &[Report]) -> Result<Vec<String>, Trouble> {
+fn write(job: &ReproduceJob, folder: &mut ResultsFolder, reports: &[Report]) -> Result<Vec<String>, Trouble> {
     let mut files = Vec::new();
     let mut put = |name: String, bytes: &[u8]| {
-        folder.write_file(&name, |file| file.write_all(bytes)).map_err(Trouble::File)?;
+        folder.add_bytes(&name, bytes).map_err(Trouble::File)?;
         files.push(name);
         Ok(())
     };

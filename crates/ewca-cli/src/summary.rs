@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use ewca::{Certificate, Model, Perplexity, Solver};
-use ewca_io::Preprocessing;
+use ewca_io::{Missing, Preprocessing, Settled};
 use serde::Serialize;
 
 use crate::args::Wanted;
+use crate::results::Checksums;
 
 /// The name of this layout. It changes when a key changes its meaning or goes away; new keys may come under the same name.
 const SCHEMA: &str = "ewca.summary/1";
@@ -20,6 +21,7 @@ pub struct Summary<'a> {
     label: Option<&'a str>,
     id: Option<&'a str>,
     preprocessing: &'a Preprocessing,
+    missing: MissingCells<'a>,
     n_samples: usize,
     n_features: usize,
     rank: usize,
@@ -46,6 +48,16 @@ pub struct Summary<'a> {
     attempt: usize,
     seed: u64,
     seconds: Seconds,
+    /// The SHA-256 of the files that were written with it, by their names.
+    pub checksums: Checksums,
+}
+
+/// What was to be done with missing cells, and what was.
+#[derive(Debug, Serialize)]
+struct MissingCells<'a> {
+    how: &'static str,
+    #[serde(flatten)]
+    settled: &'a Settled,
 }
 
 #[derive(Debug, Serialize)]
@@ -69,6 +81,10 @@ pub struct Source<'a> {
     pub id: Option<&'a str>,
     /// What was done to the table.
     pub preprocessing: &'a Preprocessing,
+    /// What was to be done with missing cells.
+    pub missing: Missing,
+    /// What became of them.
+    pub settled: &'a Settled,
 }
 
 /// Where the time of the whole run went.
@@ -82,6 +98,16 @@ pub struct Times {
     pub total: Duration,
 }
 
+/// The word for it on the command line.
+pub fn missing_name(missing: Missing) -> &'static str {
+    match missing {
+        Missing::Error => "error",
+        Missing::DropRows => "drop-rows",
+        Missing::DropColumns => "drop-columns",
+        Missing::Mean => "mean",
+    }
+}
+
 impl<'a> Summary<'a> {
     /// The summary of a model.
     pub fn new(source: Source<'a>, wanted: &Wanted, model: &'a Model, times: Times) -> Self {
@@ -92,6 +118,7 @@ impl<'a> Summary<'a> {
             label: source.label,
             id: source.id,
             preprocessing: source.preprocessing,
+            missing: MissingCells { how: missing_name(source.missing), settled: source.settled },
             n_samples: model.n_samples(),
             n_features: model.n_features(),
             rank: model.rank,
@@ -124,6 +151,7 @@ impl<'a> Summary<'a> {
                 iterations: model.timings.iterations.as_secs_f64(),
                 finish: model.timings.finish.as_secs_f64(),
             },
+            checksums: Checksums::new(),
         }
     }
 }

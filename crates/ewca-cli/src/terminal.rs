@@ -1,6 +1,7 @@
-//! The two streams of a terminal, for people and for programs. Neither makes the program fail when nobody listens any more.
+//! The two streams of a terminal, for people and for programs. Where one takes no more, the work goes on; the end of the program tells.
 
-use std::io::{IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
+use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 use serde_json::json;
@@ -55,6 +56,15 @@ impl Console {
         }
     }
 
+    /// What may be good to know, on standard error; nothing where silence was asked for.
+    pub fn note(self, text: &str) {
+        match self.json {
+            _ if self.verbosity == Verbosity::Quiet => {}
+            true => complain_line(&json!({ "level": "note", "message": text }).to_string()),
+            false => complain_line(&format!("ewca: note: {text}")),
+        }
+    }
+
     /// A warning, on standard error.
     pub fn warn(self, text: &str) {
         match self.json {
@@ -79,10 +89,22 @@ pub fn styled() -> bool {
     std::io::stdout().is_terminal() && !forbidden && !dumb
 }
 
-/// Prints to standard output. A reader that has gone away (`ewca demo | head`) is no error: the results are in their files.
+/// Why standard output took no more.
+static TROUBLE: Mutex<Option<io::Error>> = Mutex::new(None);
+
+/// Prints to standard output. If that fails (`ewca demo | head -0`, a full disk), the results are in their files all the same; but
+/// the exit code will tell.
 fn say(text: &str) {
-    let mut out = std::io::stdout().lock();
-    let _ = out.write_all(printable(text, styled()).as_bytes()).and_then(|()| out.flush());
+    let mut trouble = TROUBLE.lock().unwrap_or_else(PoisonError::into_inner);
+    if trouble.is_none() {
+        let mut out = io::stdout().lock();
+        *trouble = out.write_all(printable(text, styled()).as_bytes()).and_then(|()| out.flush()).err();
+    }
+}
+
+/// Why standard output took no more, if that is so.
+pub fn trouble() -> Option<io::Error> {
+    TROUBLE.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 /// Whether a character would act on a terminal instead of being shown, or change the order in which others are shown.

@@ -19,7 +19,7 @@ fn the_demonstration_shows_what_it_promises() {
         "of all mass stays within its class",
         "Written to ewca-out/demo",
         "in a browser: ewca-out/demo/report.html",
-        "--where split=train --label class --id sample -k 5",
+        "The same by hand:",
     ] {
         assert!(run.out.contains(part), "no '{part}' in:\n{}", run.out);
     }

@@ -43,7 +43,7 @@ fn tables_and_figures_are_written_the_same_on_any_number_of_threads() {
     let figures = ["evidence-epsilon", "evidence-sets"];
     let mut expected: Vec<String> =
         figures.iter().flat_map(|name| ["csv", "png", "svg"].map(|kind| format!("{name}.{kind}"))).collect();
-    expected.extend(["evidence-summary.csv", "evidence.csv", "evidence.md"].map(String::from));
+    expected.extend(["SHA256SUMS", "evidence-summary.csv", "evidence.csv", "evidence.md"].map(String::from));
     expected.sort();
     assert_eq!(shop.list("out"), expected);
     let rows = shop.read("out/evidence.csv");

@@ -351,16 +351,21 @@ fn rows_and_columns_can_be_left_out() {
 }
 
 #[test]
-fn a_reader_that_goes_away_does_no_harm() {
+fn a_reader_that_goes_away_does_no_harm_to_the_results() {
     let shop = Workshop::new();
     shop.write("data.csv", numbers(60, 7));
-    for arguments in [&["fit", "data.csv", "-v"][..], &["demo", "-o", "ewca-out"], &["fit", "--help"]] {
+    for arguments in [&["fit", "data.csv", "-v"][..], &["demo", "-o", "demo"], &["fit", "--help"]] {
         let mut child = shop.command(arguments).spawn().unwrap();
         drop(child.stdout.take());
         let run = Run::from(child.wait_with_output().unwrap());
-        assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{arguments:?}");
+        // 128 + SIGPIPE, in silence, as any program in a pipe.
+        assert_eq!((run.code, run.err.as_str()), (Some(141), ""), "{arguments:?}");
     }
-    assert!(exists(&shop.path("ewca-out/summary.json")));
+    assert!(exists(&shop.path("ewca-out/summary.json")) && exists(&shop.path("demo/summary.json")));
+    // What the fit has to say for itself is more than that nobody listened.
+    let mut child = shop.command(&["fit", "data.csv", "--epsilon", "3", "--max-iterations", "1"]).spawn().unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(3));
 }
 
 #[test]
@@ -379,4 +384,29 @@ fn help_explains_epsilon_and_perplexity_with_examples() {
     let fit = shop.run(&["fit", "--help"]).out;
     assert!(fit.contains("How far each sample's mass spreads") && fit.contains("Over how many samples"), "{fit}");
     assert_eq!(shop.run(&["--version"]).succeeded().out, concat!("ewca ", env!("CARGO_PKG_VERSION"), "\n"));
+}
+
+/// A fit that has collapsed is no result to go on with: exit code 3, with what to do, unless that was allowed.
+#[test]
+fn a_collapsed_fit_says_so_and_ends_with_3() {
+    let shop = Workshop::new();
+    shop.write("data.csv", clouds(60, 5, ","));
+    let words = ["fit", "data.csv", "--label", "kind", "--id", "name", "-k", "3", "--perplexity", "55"];
+    let run = shop.run(&words);
+    assert_eq!(run.code, Some(3), "{run:?}");
+    assert!(run.out.contains("Warning: collapsed") && run.out.contains("smaller --perplexity"), "{}", run.out);
+    assert_eq!(shop.summary("ewca-out")["certificate"]["collapsed"], true);
+    let run = shop.run(&[&words[..], &["-q"]].concat());
+    assert!(run.code == Some(3) && run.err.contains("collapsed") && run.err.contains("smaller --epsilon"), "{run:?}");
+    let run = shop.run(&[&words[..], &["-q", "--allow-unconverged"]].concat());
+    assert!(run.code == Some(0) && run.err.contains("collapsed"), "{run:?}");
+    // Too few iterations are the same.
+    let few =
+        ["fit", "data.csv", "--label", "kind", "--id", "name", "--max-iterations", "1", "--tolerance", "1e-12", "-q"];
+    assert_eq!(shop.run(&few).code, Some(3));
+    assert_eq!(shop.run(&[&few[..], &["--allow-unconverged"]].concat()).code, Some(0));
+    let path = ["path", "data.csv", "--label", "kind", "--id", "name", "-k", "2", "--epsilons", "0.1,0.5"];
+    let few = [&path[..], &["--max-iterations", "1", "--tolerance", "1e-12", "-q", "-o", "path.csv"]].concat();
+    assert_eq!(shop.run(&few).code, Some(3));
+    assert_eq!(shop.run(&[&few[..], &["--allow-unconverged"]].concat()).code, Some(0));
 }

@@ -81,3 +81,66 @@ fn before_the_fit_there_is_nothing_to_keep() {
     assert_eq!(status.code(), Some(130));
     assert!(!exists(&shop.path("ewca-out")));
 }
+
+/// The results are safe, and a large plan is being written: once is enough, and what was begun goes away.
+#[test]
+fn once_stops_the_writing_of_a_large_plan() {
+    for plan in [&["--dense-plan", "plan.npy"][..], &["--plan", "plan.csv", "--partners", "5000"]] {
+        let shop = Workshop::new();
+        shop.write("data.csv", numbers(5000, 3));
+        let arguments = ["fit", "data.csv", "--epsilon", "1", "--tolerance", "0.5", "-q"];
+        let mut child = shop.command(&[&arguments[..], plan].concat()).spawn().unwrap();
+        let clock = Instant::now();
+        while !exists(&shop.path("ewca-out/summary.json")) && clock.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(1));
+            assert!(child.try_wait().unwrap().is_none(), "it should still be at work");
+        }
+        interrupt(child.id());
+        let run = Run::from(child.wait_with_output().unwrap());
+        assert_eq!(run.code, Some(130), "{run:?}");
+        assert_eq!(run.err, format!("ewca: error: {}: interrupted before it was written\n", plan[1]));
+        assert_eq!(shop.list("."), ["data.csv", "ewca-out"]);
+        assert_eq!(shop.list("ewca-out"), ["loadings.csv", "model.safetensors", "scores.csv", "summary.json"]);
+        assert_eq!(shop.run(&["inspect", "ewca-out"]).err, "");
+    }
+}
+
+#[test]
+fn once_stops_a_table_that_is_given() {
+    let shop = Workshop::new();
+    shop.write("data.csv", numbers(4000, 3));
+    shop.run(&["fit", "data.csv", "--epsilon", "1", "--tolerance", "0.5", "-q"]);
+    let arguments = ["neighbours", "ewca-out", "-m", "3999", "-o", "near.csv"];
+    let mut child = shop.command(&arguments).spawn().unwrap();
+    let clock = Instant::now();
+    while !shop.list(".").iter().any(|name| name.ends_with(".part")) && clock.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_millis(1));
+        assert!(child.try_wait().unwrap().is_none(), "it should still be at work");
+    }
+    interrupt(child.id());
+    let run = Run::from(child.wait_with_output().unwrap());
+    assert_eq!((run.code, run.err.as_str()), (Some(130), "ewca: error: near.csv: interrupted before it was written\n"));
+    assert_eq!(shop.list("."), ["data.csv", "ewca-out"]);
+}
+
+/// Reading a pipe that stays open: nobody waits for its end.
+#[test]
+fn reading_is_left_at_once_by_every_command() {
+    let shop = Workshop::new();
+    shop.write("data.csv", numbers(60, 4));
+    shop.run(&["fit", "data.csv", "-q"]).succeeded();
+    for arguments in
+        [&["path", "-"][..], &["select", "-"], &["transform", "ewca-out", "-"], &["reconstruct", "ewca-out", "-"]]
+    {
+        let mut child = shop.command(arguments).spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(numbers(20_000, 4).as_bytes()).unwrap();
+        let clock = Instant::now();
+        interrupt(child.id());
+        let code = child.wait().unwrap().code();
+        assert_eq!(code, Some(130), "{arguments:?}");
+        assert!(clock.elapsed() < PATIENCE);
+        drop(stdin);
+    }
+    assert_eq!(shop.list("."), ["data.csv", "ewca-out"]);
+}

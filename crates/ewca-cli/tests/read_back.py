@@ -40,6 +40,11 @@ model = folder / "ewca-out" / "model.safetensors"
 tensors = load_file(model)
 same(tensors["scores"], scores, "scores")
 same(tensors["components"], loadings, "components")
-assert sorted(tensors) == ["components", "mean", "potential", "scores", "weights"], sorted(tensors)
+arrays = ["components", "mean", "potential", "scores", "training_means", "weights"]
+names = [name + end for name in ("features", "ids", "labels") for end in ("", ".ends")]
+assert sorted(tensors) == sorted(arrays + names + ["record", "sha256"]), sorted(tensors)
+ends = tensors["ids.ends"]
+assert [bytes(tensors["ids"][a:b]).decode() for a, b in zip([0, *ends], ends)] == list(data.obs_names)
+assert json.loads(bytes(tensors["record"]))["columns"]["label"] == "kind"
 with safe_open(model, "numpy") as opened:
     save_file(tensors, folder / "copy.safetensors", metadata=opened.metadata())

@@ -31,6 +31,7 @@ fn accuracy_of_a_cumida_table() {
     let names = ["accuracy", "accuracy-boxes", "accuracy-epsilon", "accuracy-strict"];
     let mut files: Vec<String> =
         names.iter().flat_map(|name| ["csv", "png", "svg"].map(|kind| format!("{name}.{kind}"))).collect();
+    files.push("SHA256SUMS".into());
     files.sort();
     assert_eq!(shop.list("out"), files);
 

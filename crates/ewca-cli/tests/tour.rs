@@ -17,7 +17,9 @@ fn the_tour_of_the_readme_works() {
     let shop = Workshop::new();
     std::fs::create_dir(shop.path("data")).unwrap();
     std::fs::copy(root.join("data/khan2001.csv.gz"), shop.path("data/khan2001.csv.gz")).unwrap();
-    for line in lines {
+    // Everything can be made a second time, but for the slowest.
+    let again = lines.iter().filter(|line| !line.starts_with("select"));
+    for line in lines.iter().chain(again) {
         let words: Vec<&str> = line.split_whitespace().collect();
         let run = shop.run(&words).succeeded();
         assert!(!run.out.is_empty(), "ewca {line} says nothing");

@@ -104,7 +104,7 @@ mod tests {
         };
         let features: Vec<String> = ["a", "b", "c"].map(String::from).to_vec();
         let dense = sparse.to_dense();
-        let table = |values| Table { values, features: features.clone(), ids: None, labels: None };
+        let table = |values| Table::new(values, features.clone());
         let sum = table(Values::Sparse(sparse)).checksum();
         assert_eq!(sum, table(Values::Dense(dense.clone())).checksum());
         let mut seen = vec![sum];

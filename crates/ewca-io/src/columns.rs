@@ -1,5 +1,7 @@
 //! What each column of a table is for, by its name.
 
+use std::collections::HashSet;
+
 use crate::error::{closest, excerpt};
 use crate::{Error, ReadOptions, Role};
 
@@ -8,6 +10,10 @@ pub(crate) struct Columns {
     /// The columns that are kept out of the numbers, in order.
     pub texts: Vec<TextColumn>,
     pub roles: Roles,
+    /// Columns of text that are no expected features, and have no role: their text is kept.
+    pub others: Vec<usize>,
+    /// Columns of numbers that are no expected features: they are left out.
+    pub left_out: Vec<usize>,
 }
 
 /// A column that is kept out of the numbers.
@@ -31,14 +37,22 @@ pub(crate) struct Slots {
     pub id: Option<usize>,
     pub label: Option<usize>,
     pub filter: Option<usize>,
+    /// Those of the other columns of text.
+    pub others: Vec<usize>,
     /// The number of kept texts in a row, or 1 if there are none.
     pub stride: usize,
 }
 
 impl Columns {
     /// Finds the columns that the options name. `index` is a column that holds ids unless the options
-    /// name another, and is never a number.
-    pub fn assign(names: &[String], index: Option<usize>, file: &str, options: &ReadOptions) -> Result<Columns, Error> {
+    /// name another, and is never a number. Where features are expected, `holds_text` tells what else a column is.
+    pub fn assign(
+        names: &[String],
+        index: Option<usize>,
+        file: &str,
+        options: &ReadOptions,
+        holds_text: impl Fn(usize) -> bool,
+    ) -> Result<Columns, Error> {
         if options.transpose && options.filter.is_some() {
             return Err(Error::Options {
                 problem: "--where chooses rows, and --transpose makes features of them".into(),
@@ -51,16 +65,35 @@ impl Columns {
         let label = options.label.as_ref().filter(|_| !options.transpose);
         let label = label.map(|name| find(name, Role::Label)).transpose()?;
         let filter = options.filter.as_ref().map(|(name, _)| find(name, Role::Filter)).transpose()?;
-        let kept: Vec<usize> = [id, label, filter].into_iter().flatten().collect();
+        let mut kept: Vec<usize> = [id, label, filter].into_iter().flatten().collect();
         let mut columns = kept.clone();
         columns.extend(index);
         for name in &options.ignore {
             columns.push(find(name, Role::Ignore)?);
         }
+        let (mut others, mut left_out) = (Vec::new(), Vec::new());
+        // In a transposed table the features are rows.
+        let expected = options.expected.as_ref().filter(|_| !options.transpose);
+        if let Some(expected) = expected.filter(|expected| !expected.are_in_place(names)) {
+            let features: HashSet<&str> = expected.features.iter().map(String::as_str).collect();
+            let strange = |at: &usize| !features.contains(names[*at].as_str()) && !columns.contains(at);
+            (others, left_out) = (0..names.len()).filter(strange).partition(|&at| holds_text(at));
+            // Known before any cell is read.
+            let known: HashSet<&str> = names.iter().map(String::as_str).collect();
+            let shown = |name: &str| excerpt(name.as_bytes());
+            let missing = expected.features.iter().filter(|name| !known.contains(name.as_str()));
+            let missing: Vec<String> = missing.map(|name| shown(name)).collect();
+            if !missing.is_empty() {
+                let extra = left_out.iter().map(|&at| shown(&names[at])).collect();
+                return Err(Error::Features { file: file.into(), missing, extra });
+            }
+            kept.extend(&others);
+            columns.extend(others.iter().chain(&left_out));
+        }
         columns.sort_unstable();
         columns.dedup();
         let texts = columns.into_iter().map(|column| TextColumn { column, kept: kept.contains(&column) }).collect();
-        Ok(Columns { texts, roles: Roles { id, label, filter } })
+        Ok(Columns { texts, roles: Roles { id, label, filter }, others, left_out })
     }
 
     /// Whether a column is kept out of the numbers.
@@ -75,6 +108,7 @@ impl Columns {
             id: slot(self.roles.id),
             label: slot(self.roles.label),
             filter: slot(self.roles.filter),
+            others: self.others.iter().filter_map(|&column| slot(Some(column))).collect(),
             stride: kept.len().max(1),
         }
     }

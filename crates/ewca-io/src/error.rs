@@ -296,6 +296,20 @@ pub enum Error {
         /// The version that is known.
         known: &'static str,
     },
+    /// A model file whose checksum does not hold.
+    #[error(
+        "{file}: the file was changed or damaged after it was written (its checksum does not hold); copy it again, or fit again"
+    )]
+    Changed {
+        /// The file.
+        file: String,
+    },
+    /// A file that was written, and is not on the disk as it was meant.
+    #[error("{file}: what was written does not come back from the disk as it was; check the disk, and run this again")]
+    NotAsWritten {
+        /// The file.
+        file: String,
+    },
     /// A step of the preprocessing met a negative number.
     #[error("{file}, {place}: {what} is negative; {step} is for counts")]
     Negative {

@@ -1,13 +1,15 @@
 //! From what a file says to a table that can be trusted: turned, chosen from, completed and checked.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rayon::prelude::*;
 
 use crate::columns::column;
 use crate::error::excerpt;
 use crate::memory::check_room;
-use crate::{DenseValues, Error, Missing, Place, ReadOptions, Role, SparseValues, Table, Values};
+use crate::{
+    DenseValues, Error, Expected, Missing, Place, ReadOptions, Role, Settled, SparseValues, Table, TextCells, Values,
+};
 
 /// What a reader found. Missing cells are NaN; rows are the file's rows.
 pub(crate) struct Draft {
@@ -18,6 +20,10 @@ pub(crate) struct Draft {
     pub ids: Option<Vec<String>>,
     /// Classes of the samples (which are columns, if the table is to be transposed).
     pub labels: Option<Vec<String>>,
+    /// Further columns of text: what is no expected feature.
+    pub texts: Vec<TextCells>,
+    /// The names of columns that were not read, since they are no expected features.
+    pub left_out: Vec<String>,
     /// The cells of the column that chooses rows.
     pub filter: Option<Vec<String>>,
     /// Whether the options may still name columns of numbers as label, id, filter or to be ignored.
@@ -27,7 +33,8 @@ pub(crate) struct Draft {
 impl Draft {
     /// A matrix without any names.
     pub fn of_matrix(values: Values) -> Draft {
-        Draft { values, features: None, ids: None, labels: None, filter: None, roles_open: true }
+        let (texts, left_out) = (Vec::new(), Vec::new());
+        Draft { values, features: None, ids: None, labels: None, texts, left_out, filter: None, roles_open: true }
     }
 }
 
@@ -62,7 +69,24 @@ fn arranged(mut draft: Draft, file: &str, options: &ReadOptions) -> Result<Table
         features = take_columns(&mut draft, features, file, options)?;
     }
     keep_matching(&mut draft, file, options)?;
-    Ok(Table { values: draft.values, features, ids: draft.ids, labels: draft.labels })
+    let Draft { values, ids, labels, texts, left_out, .. } = draft;
+    let table = Table { values, features, ids, labels, texts, left_out, settled: Settled::default() };
+    match &options.expected {
+        Some(expected) => as_expected(table, expected, file),
+        None => Ok(table),
+    }
+}
+
+/// The table with just the features that are expected, in their order.
+fn as_expected(table: Table, expected: &Expected, file: &str) -> Result<Table, Error> {
+    if expected.are_in_place(&table.features) {
+        return Ok(Table { features: expected.features.clone(), ..table });
+    }
+    // Of two columns with the name of a feature, neither is the feature.
+    let wanted: HashSet<&str> = expected.features.iter().map(String::as_str).collect();
+    let features: Vec<String> = table.features.iter().filter(|name| wanted.contains(name.as_str())).cloned().collect();
+    check_names(&features, file)?;
+    table.with_features(&expected.features, file)
 }
 
 /// The names of columns that have none.
@@ -75,7 +99,7 @@ fn numbered_names(columns: usize, file: &str) -> Result<Vec<String>, Error> {
 /// The same table, with every number finite and every label there.
 fn checked_cells(mut table: Table, file: &str, options: &ReadOptions) -> Result<Table, Error> {
     check_finite(&table, file)?;
-    settle_missing(&mut table, file, options.missing)?;
+    settle_missing(&mut table, file, options)?;
     Ok(table)
 }
 
@@ -144,6 +168,7 @@ fn keep_matching(draft: &mut Draft, file: &str, options: &ReadOptions) -> Result
     draft.values = chosen_rows(&draft.values, &keep);
     choose(&mut draft.ids, &keep);
     choose(&mut draft.labels, &keep);
+    draft.texts.iter_mut().for_each(|text| choose_cells(&mut text.cells, &keep));
     Ok(())
 }
 
@@ -213,7 +238,8 @@ fn position(values: &Values, at: usize) -> (usize, usize) {
 }
 
 /// Deals with NaN and with empty labels; afterwards there are none.
-fn settle_missing(table: &mut Table, file: &str, missing: Missing) -> Result<(), Error> {
+fn settle_missing(table: &mut Table, file: &str, options: &ReadOptions) -> Result<(), Error> {
+    let missing = options.missing;
     let unlabelled =
         |table: &Table| table.labels.as_ref().and_then(|labels| labels.iter().position(|label| label.is_empty()));
     if missing == Missing::DropRows && (unlabelled(table).is_some() || first_missing(&table.values).is_some()) {
@@ -235,8 +261,15 @@ fn settle_missing(table: &mut Table, file: &str, missing: Missing) -> Result<(),
             })
         }
         Missing::DropRows => Ok(()),
+        Missing::DropColumns if options.expected.is_some() => Err(Error::Options {
+            problem: format!("{file}: --missing drop-columns would leave out features that the model needs"),
+            advice: "pass --missing mean or drop-rows".into(),
+        }),
         Missing::DropColumns => drop_columns(table, file),
-        Missing::Mean => fill_with_means(table, file),
+        Missing::Mean => match &options.expected {
+            Some(expected) => fill_with(table, training_means(expected, file)?),
+            None => means_of(table, file).and_then(|means| fill_with(table, &means)),
+        },
     }
 }
 
@@ -254,9 +287,11 @@ fn drop_rows(table: &mut Table, file: &str) -> Result<(), Error> {
     if keep.is_empty() {
         return Err(Error::AllMissing { file: file.into(), what: "row" });
     }
+    table.settled.dropped_rows = table.rows() - keep.len();
     table.values = chosen_rows(&table.values, &keep);
     choose(&mut table.ids, &keep);
     choose(&mut table.labels, &keep);
+    table.texts.iter_mut().for_each(|text| choose_cells(&mut text.cells, &keep));
     Ok(())
 }
 
@@ -269,13 +304,22 @@ fn drop_columns(table: &mut Table, file: &str) -> Result<(), Error> {
     if keep.is_empty() {
         return Err(Error::AllMissing { file: file.into(), what: "column" });
     }
+    table.settled.dropped_features = table.columns() - keep.len();
     table.values = chosen_columns(&table.values, &keep);
     table.features = keep.iter().map(|&column| std::mem::take(&mut table.features[column])).collect();
     Ok(())
 }
 
+/// The means of the training data.
+fn training_means<'a>(expected: &'a Expected, file: &str) -> Result<&'a [f64], Error> {
+    expected.means.as_deref().ok_or_else(|| Error::Options {
+        problem: format!("{file}: --missing mean needs the means of the training data, which are not known here"),
+        advice: "fit the model again with this version, or fill the cells".into(),
+    })
+}
+
 /// The mean of a column is that of its cells that are not missing; the zeros of a sparse one count.
-fn fill_with_means(table: &mut Table, file: &str) -> Result<(), Error> {
+fn means_of(table: &Table, file: &str) -> Result<Vec<f64>, Error> {
     let (rows, columns) = (table.rows(), table.columns());
     let mut sums = vec![0.0; columns];
     let mut missing = vec![0usize; columns];
@@ -299,10 +343,17 @@ fn fill_with_means(table: &mut Table, file: &str) -> Result<(), Error> {
         let column = excerpt(table.features[column].as_bytes());
         return Err(Error::NoMean { file: file.into(), column });
     }
-    let mean = |column: usize| sums[column] / (rows - missing[column]) as f64;
-    let fill = |column: usize, value: &mut f64| {
+    Ok(sums.iter().zip(missing).map(|(sum, missing)| sum / (rows - missing) as f64).collect())
+}
+
+/// Puts the mean of its feature in the place of each missing cell.
+fn fill_with(table: &mut Table, means: &[f64]) -> Result<(), Error> {
+    let columns = table.columns();
+    let mut filled = 0;
+    let mut fill = |column: usize, value: &mut f64| {
         if value.is_nan() {
-            *value = mean(column);
+            *value = means[column];
+            filled += 1;
         }
     };
     match &mut table.values {
@@ -314,13 +365,18 @@ fn fill_with_means(table: &mut Table, file: &str) -> Result<(), Error> {
             indices.iter().zip(values).for_each(|(&column, value)| fill(column as usize, value));
         }
     }
+    table.settled.filled_cells = filled;
     Ok(())
 }
 
 fn choose(names: &mut Option<Vec<String>>, keep: &[usize]) {
     if let Some(names) = names {
-        *names = keep.iter().map(|&row| std::mem::take(&mut names[row])).collect();
+        choose_cells(names, keep);
     }
+}
+
+fn choose_cells(cells: &mut Vec<String>, keep: &[usize]) {
+    *cells = keep.iter().map(|&row| std::mem::take(&mut cells[row])).collect();
 }
 
 /// The rows `keep` (increasing) of `values`.

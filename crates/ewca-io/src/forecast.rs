@@ -15,6 +15,8 @@ const SAMPLE: u64 = 1 << 22;
 const PARQUET: usize = 2 << 20;
 const PARQUET_COLUMN: usize = 10 << 10;
 const PARQUET_ZSTD_COLUMN: usize = 28 << 10;
+/// Of a column's page, as much as was measured to count.
+const PARQUET_PAGE: usize = 1 << 14;
 
 /// What a file promises to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +69,7 @@ impl Forecast {
 /// About the bytes that the names of a table take: short texts, held by the table, by what was done to it, and
 /// while results are written.
 pub fn name_bytes(rows: usize, columns: usize) -> usize {
-    rows.saturating_add(columns).saturating_mul(160)
+    rows.saturating_add(columns).saturating_mul(256)
 }
 
 /// What reading the file at `path` will take; nothing where its beginning does not tell, or where it cannot be read. A plain
@@ -106,6 +108,8 @@ pub fn forecast(path: &Path, options: &ReadOptions) -> Option<Forecast> {
         Format::Parquet => {
             let (shape, zstd) = arrow::parquet_shape(path, &file, options)?;
             let each = if zstd { PARQUET_ZSTD_COLUMN } else { PARQUET_COLUMN };
+            // Dictionary, page, and what both are decompressed to.
+            let each = each.saturating_add(shape.rows.saturating_mul(8).min(PARQUET_PAGE).saturating_mul(4));
             (shape, 2, shape.columns.saturating_mul(each).saturating_add(length).saturating_add(PARQUET))
         }
         Format::Arrow => (arrow::ipc_shape(&load()?, &file, options)?, 2, length),

@@ -55,17 +55,20 @@ pub use checksum::Checksum;
 pub use error::{Error, Place, Role};
 pub use forecast::{Forecast, forecast, name_bytes};
 pub use format::Format;
-pub use h5ad::{AnnDataResults, Parameter, write_anndata};
+pub use h5ad::{AnnDataResults, Parameter, stage_anndata, write_anndata};
 pub use inspect::{ArrayInfo, Inspection, Summary, inspect, inspect_bytes};
 pub use memory::available_memory;
-pub use model::{MODEL_FORMAT, ModelFile, is_model, model_bytes, read_model, read_model_bytes, write_model};
-pub use options::{Missing, ReadOptions};
+pub use model::{
+    MODEL_FORMAT, ModelFile, RoleColumns, is_model, model_bytes, read_model, read_model_bytes, stage_model, write_model,
+};
+pub use options::{Expected, Missing, ReadOptions};
 pub use parts::{TableReader, readable_in_parts};
-pub use preprocess::{FittedPreprocessing, Preprocessing};
+pub use preprocess::{ColumnSums, FittedPreprocessing, Preprocessing};
 pub use read::{is_stream, read_stream, read_stream_at, read_table, read_table_from};
 pub use source::is_contained_panic;
-pub use table::{DenseValues, SparseValues, Table, Values};
+pub use table::{DenseValues, Settled, SparseValues, Table, TextCells, Values};
 pub use write::{
-    AtomicWriter, Frame, Partner, TextColumn, write_atomically, write_csv, write_matrix_npy, write_partners,
-    write_raw_text, write_table, write_table_csv,
+    AtomicWriter, Frame, Marks, Partner, Staged, TableWriter, TextColumn, add_partners, marks, stage, stage_matrix_npy,
+    stage_table, sweep, write_atomically, write_csv, write_matrix_npy, write_partners, write_raw_text, write_table,
+    write_table_csv,
 };

@@ -1,5 +1,7 @@
 //! What the caller wants from a file.
 
+use std::sync::Arc;
+
 use crate::Format;
 
 /// How to read a table. Start from `ReadOptions::default()` and change what matters.
@@ -29,6 +31,9 @@ pub struct ReadOptions {
     pub transpose: bool,
     /// The format; found from the file's name and its first bytes when `None`.
     pub format: Option<Format>,
+    /// What the table is wanted for, where that is known: its features are then found by name, and what else it has is kept
+    /// (text) or left out (numbers).
+    pub expected: Option<Arc<Expected>>,
     /// The most bytes that the file may hold once decompressed. When `None`, a compressed file may
     /// grow to 1 GiB or to 256 times its size, whichever is more, and a plain one may be any size.
     pub max_bytes: Option<u64>,
@@ -47,6 +52,7 @@ impl Default for ReadOptions {
             array: None,
             transpose: false,
             format: None,
+            expected: None,
             max_bytes: None,
         }
     }
@@ -64,4 +70,23 @@ pub enum Missing {
     DropColumns,
     /// Put the mean of the feature's other cells in the place of each missing one.
     Mean,
+}
+
+/// The features of a table that a model is applied to.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Expected {
+    /// Their names, in the order in which they are wanted.
+    pub features: Vec<String>,
+    /// What [`Missing::Mean`] puts in the place of a missing cell of each: the mean of the training data.
+    pub means: Option<Vec<f64>>,
+    /// Whether an array without names, with just so many columns, has them in this order.
+    pub by_place: bool,
+}
+
+impl Expected {
+    /// Whether columns of these names, which nobody gave them, are the features in their order.
+    pub(crate) fn are_in_place(&self, names: &[String]) -> bool {
+        let numbered = |(at, name): (usize, &String)| *name == format!("column{}", at + 1);
+        self.by_place && names.len() == self.features.len() && names.iter().enumerate().all(numbered)
+    }
 }

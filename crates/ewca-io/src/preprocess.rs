@@ -9,14 +9,14 @@
 //! Sparse tables stay sparse: nothing here moves a zero. Variances are those of a sample, with n - 1.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::excerpt;
 use crate::finish::chosen_columns;
 use crate::moments::Moments;
-use crate::{Error, Place, Table, TableReader, Values};
+use crate::{Error, Expected, Place, Table, TableReader, Values};
 
 /// The steps that were asked for.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -43,6 +43,10 @@ pub struct FittedPreprocessing {
     pub kept: Option<Vec<usize>>,
     /// What each kept feature is divided by, if it is.
     pub scales: Option<Vec<f64>>,
+    /// The mean of each feature before any step: what stands for a missing cell of another table. Not learned where there is no
+    /// step, since a fit takes the same means.
+    #[serde(default)]
+    pub means: Option<Vec<f64>>,
 }
 
 impl Preprocessing {
@@ -54,8 +58,12 @@ impl Preprocessing {
     /// Learns from a table, and applies the steps to it. `file` stands for the table in messages.
     pub fn fit(&self, table: Table, file: &str) -> Result<(FittedPreprocessing, Table), Error> {
         self.check()?;
-        let mut fitted =
-            FittedPreprocessing { steps: self.clone(), features: table.features.clone(), kept: None, scales: None };
+        let mut fitted = FittedPreprocessing::begun(self, &table.features);
+        if !self.is_nothing() {
+            let mut sums = ColumnSums::default();
+            sums.add(&table.values);
+            fitted.means = sums.means();
+        }
         let mut table = fitted.change_cells(table, file)?;
         if self.needs_variances(table.columns()) {
             fitted.learn(&Moments::of(&table.values).variances());
@@ -66,12 +74,12 @@ impl Preprocessing {
     }
 
     /// Learns from a table that is read `part_rows` rows at a time and never held whole; [`FittedPreprocessing::apply`]
-    /// then does the steps to its parts. Where no step needs the variances of the features, the table is not read.
+    /// then does the steps to its parts. Where no step needs the variances of the features, the table is not read; the means
+    /// before the steps are left to who reads it anyway ([`ColumnSums`]).
     /// `file` stands for the table in messages.
     pub fn fit_parts(&self, reader: &TableReader, part_rows: usize, file: &str) -> Result<FittedPreprocessing, Error> {
         self.check()?;
-        let mut fitted =
-            FittedPreprocessing { steps: self.clone(), features: reader.features().to_vec(), kept: None, scales: None };
+        let mut fitted = FittedPreprocessing::begun(self, reader.features());
         if !self.needs_variances(reader.columns()) {
             return Ok(fitted);
         }
@@ -110,6 +118,11 @@ impl Preprocessing {
 }
 
 impl FittedPreprocessing {
+    /// Steps that have learned nothing yet.
+    fn begun(steps: &Preprocessing, features: &[String]) -> Self {
+        Self { steps: steps.clone(), features: features.to_vec(), kept: None, scales: None, means: None }
+    }
+
     /// Which features are kept and what they are divided by, from the variances of all.
     fn learn(&mut self, variances: &[f64]) {
         let count = self.steps.top_variable.filter(|&count| count < variances.len());
@@ -123,28 +136,56 @@ impl FittedPreprocessing {
         }
     }
 
-    /// Applies the steps to another table, or to a part of one, whose features may come in any order.
+    /// Applies the steps to another table, or to a part of one. Its features may come in any order, with others among them, which
+    /// are left out.
     pub fn apply(&self, table: Table, file: &str) -> Result<Table, Error> {
         self.check()?;
-        let table = table.with_features(&self.features, file)?;
-        let mut table = self.keep(self.change_cells(table, file)?);
+        let table = table.with_features(&self.needed_features(), file)?;
+        let table = self.change_cells(table, file)?;
+        let mut table = if self.needs_all() { self.keep(table) } else { table };
         self.scale(&mut table);
         Ok(table)
     }
 
+    /// Whether features count that are not kept: they do where samples are scaled to a total.
+    fn needs_all(&self) -> bool {
+        self.kept.is_none() || self.steps.normalize_total.is_some()
+    }
+
+    /// The features that a table must have for the steps to be applied to it.
+    pub fn needed_features(&self) -> Vec<String> {
+        if self.needs_all() { self.features.clone() } else { self.output_features() }
+    }
+
+    /// What a table must have for the steps to be applied to it. `fallback` are means of the features where none were learned.
+    pub fn expected(&self, fallback: Option<&[f64]>) -> Expected {
+        let means = self.means.as_deref().or(fallback).filter(|means| means.len() == self.features.len());
+        let means = means.map(|means| match &self.kept {
+            Some(kept) if !self.needs_all() => kept.iter().filter_map(|&at| means.get(at).copied()).collect(),
+            _ => means.to_vec(),
+        });
+        Expected { features: self.needed_features(), means, by_place: false }
+    }
+
     /// What comes from a model file may be damaged.
-    fn check(&self) -> Result<(), Error> {
+    pub(crate) fn check(&self) -> Result<(), Error> {
         let count = self.features.len();
         let in_order = |kept: &Vec<usize>| kept.is_sorted_by(|a, b| a < b) && kept.iter().all(|&at| at < count);
-        let outputs = self.kept.as_ref().map_or(count, Vec::len);
-        let scales_fit = self.scales.as_ref().is_none_or(|scales| scales.len() == outputs);
-        if self.kept.as_ref().is_none_or(in_order) && scales_fit {
+        let scales_fit = self.scales.as_ref().is_none_or(|scales| scales.len() == self.output_count());
+        let means_fit =
+            self.means.as_ref().is_none_or(|means| means.len() == count && means.iter().all(|mean| mean.is_finite()));
+        if self.kept.as_ref().is_none_or(in_order) && scales_fit && means_fit && self.steps.check().is_ok() {
             return Ok(());
         }
         Err(Error::Options {
             problem: "the preprocessing that the model remembers contradicts itself".into(),
             advice: "fit the model again".into(),
         })
+    }
+
+    /// How many features come out.
+    pub(crate) fn output_count(&self) -> usize {
+        self.kept.as_ref().map_or(self.features.len(), Vec::len)
     }
 
     /// The names of the features that come out.
@@ -214,42 +255,74 @@ impl FittedPreprocessing {
 }
 
 impl Table {
-    /// The same table with its columns in the order of `wanted`. Features that are missing, or that
-    /// are not wanted, are an error that names them. `file` stands for the table in messages.
+    /// The same table with just the columns `wanted`, in this order. Features that are missing are an error that names them;
+    /// others are left out. `file` stands for the table in messages.
     pub fn with_features(self, wanted: &[String], file: &str) -> Result<Table, Error> {
         if self.features == wanted {
             return Ok(self);
         }
         let places: HashMap<&str, usize> =
             self.features.iter().enumerate().map(|(at, name)| (name.as_str(), at)).collect();
-        let is_wanted: std::collections::HashSet<&str> = wanted.iter().map(String::as_str).collect();
+        let is_wanted: HashSet<&str> = wanted.iter().map(String::as_str).collect();
         let shown =
             |names: Vec<&String>| -> Vec<String> { names.into_iter().map(|name| excerpt(name.as_bytes())).collect() };
+        let extra = self.features.iter().chain(&self.left_out).filter(|name| !is_wanted.contains(name.as_str()));
         let missing = shown(wanted.iter().filter(|name| !places.contains_key(name.as_str())).collect());
-        let extra = shown(self.features.iter().filter(|name| !is_wanted.contains(name.as_str())).collect());
-        if !missing.is_empty() || !extra.is_empty() {
-            return Err(Error::Features { file: file.into(), missing, extra });
+        if !missing.is_empty() {
+            return Err(Error::Features { file: file.into(), missing, extra: shown(extra.collect()) });
         }
         let order: Vec<usize> = wanted.iter().map(|name| places[name.as_str()]).collect();
-        let values = reordered_columns(self.values, &order);
-        Ok(Table { values, features: wanted.to_vec(), ..self })
+        let left_out = extra.cloned().collect();
+        let values = reordered_columns(&self.values, &order);
+        Ok(Table { values, features: wanted.to_vec(), left_out, ..self })
     }
 }
 
 /// Column j of the result is column `order[j]` of `values`.
-fn reordered_columns(values: Values, order: &[usize]) -> Values {
-    match values {
-        Values::Dense(_) => chosen_columns(&values, order),
-        Values::Sparse(sparse) => {
-            // Within a row the columns must increase: two turns sort them.
-            let mut place = vec![0u32; order.len()];
-            for (new, &old) in order.iter().enumerate() {
-                place[old] = new as u32;
+fn reordered_columns(values: &Values, order: &[usize]) -> Values {
+    let Values::Sparse(_) = values else { return chosen_columns(values, order) };
+    // Within a row the columns must increase: those that are wanted are chosen as they come, and sorted by two turns.
+    let mut ascending = order.to_vec();
+    ascending.sort_unstable();
+    let Values::Sparse(chosen) = chosen_columns(values, &ascending) else { return chosen_columns(values, order) };
+    let mut place = vec![0u32; order.len()];
+    for (new, old) in order.iter().enumerate() {
+        place[ascending.partition_point(|known| known < old)] = new as u32;
+    }
+    let indices = chosen.indices.iter().map(|&column| place[column as usize]).collect();
+    let renamed = crate::SparseValues { indices, ..chosen };
+    Values::Sparse(renamed.transposed().transposed())
+}
+
+/// The sums of the columns of a table, part by part, and so their means.
+#[derive(Debug, Clone, Default)]
+pub struct ColumnSums {
+    rows: usize,
+    sums: Vec<f64>,
+}
+
+impl ColumnSums {
+    /// Adds some rows.
+    pub fn add(&mut self, values: &Values) {
+        self.rows += values.rows();
+        self.sums.resize(values.columns(), 0.0);
+        match values {
+            Values::Dense(dense) => {
+                for row in dense.data.chunks_exact(dense.columns.max(1)) {
+                    self.sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
+                }
             }
-            let indices = sparse.indices.iter().map(|&column| place[column as usize]).collect();
-            let renamed = crate::SparseValues { indices, ..sparse };
-            Values::Sparse(renamed.transposed().transposed())
+            Values::Sparse(sparse) => {
+                let entries = sparse.indices.iter().zip(&sparse.values);
+                entries.for_each(|(&column, value)| self.sums[column as usize] += value);
+            }
         }
+    }
+
+    /// The means, if there was a row and they can be told.
+    pub fn means(&self) -> Option<Vec<f64>> {
+        let means: Vec<f64> = self.sums.iter().map(|sum| sum / self.rows as f64).collect();
+        (self.rows > 0 && means.iter().all(|mean| mean.is_finite())).then_some(means)
     }
 }
 
@@ -286,8 +359,7 @@ mod tests {
             values: vec![1.0, 3.0, 2.0, 5.0, 5.0],
         };
         let dense: DenseValues = sparse.to_dense();
-        let table =
-            |values| Table { values, features: vec!["a".into(), "b".into(), "c".into()], ids: None, labels: None };
+        let table = |values| Table::new(values, vec!["a".into(), "b".into(), "c".into()]);
         [table(Values::Dense(dense)), table(Values::Sparse(sparse))]
     }
 

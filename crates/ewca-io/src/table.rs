@@ -1,5 +1,7 @@
 //! What a file holds once it has been read.
 
+use serde::Serialize;
+
 /// Samples in rows, features in columns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
@@ -11,9 +13,41 @@ pub struct Table {
     pub ids: Option<Vec<String>>,
     /// One class per row, when a label column was asked for.
     pub labels: Option<Vec<String>>,
+    /// Further columns of text, where the features were known before: see [`crate::ReadOptions::expected`].
+    pub texts: Vec<TextCells>,
+    /// The names of columns that were left out because they are no expected features.
+    pub left_out: Vec<String>,
+    /// What became of missing cells.
+    pub settled: Settled,
+}
+
+/// A column of text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TextCells {
+    /// The name of the column.
+    pub name: String,
+    /// One cell per row.
+    pub cells: Vec<String>,
+}
+
+/// What became of missing cells when a table was read.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Settled {
+    /// Samples that were left out, for a missing cell or a missing label.
+    pub dropped_rows: usize,
+    /// Features that were left out.
+    pub dropped_features: usize,
+    /// Cells that a mean was put into.
+    pub filled_cells: usize,
 }
 
 impl Table {
+    /// Numbers with the names of their features, and nothing else.
+    pub fn new(values: Values, features: Vec<String>) -> Table {
+        let (texts, left_out, settled) = (Vec::new(), Vec::new(), Settled::default());
+        Table { values, features, ids: None, labels: None, texts, left_out, settled }
+    }
+
     /// The number of samples.
     pub fn rows(&self) -> usize {
         self.values.rows()

@@ -29,7 +29,7 @@ pub use figures::Figure;
 pub use kmeans::KMeans;
 pub use neighbours::{Neighbours, nearest_others};
 pub use ranks::spearman;
-pub use select::{Cell, Protocol, Selection, Spread, select};
+pub use select::{Candidates, Cell, Method, Protocol, Recommendation, Selection, Spread, select};
 pub use splits::{Labels, Split};
 pub use strict::{StrictCell, strict};
 pub use wilcoxon::wilcoxon;

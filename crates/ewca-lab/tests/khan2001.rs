@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use ewca::Samples;
-use ewca_lab::{Labels, Protocol, select};
+use ewca_lab::{Candidates, Labels, Protocol, select};
 
 fn khan2001() -> (Vec<f64>, Vec<String>) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/khan2001.csv.gz");
@@ -32,7 +32,8 @@ fn accuracies_agree_for_three_seeds() {
     let within = |found: f64, reference: f64| (found - reference).abs() < 1.5;
     for seed in [0, 1, 2] {
         let protocol = Protocol { seed, splits: SPLITS, ..Protocol::default() };
-        let found = select(&samples, &labels, &ks, &epsilons, protocol, &mut |_| true).unwrap().unwrap();
+        let found =
+            select(&samples, &labels, &ks, &epsilons, Candidates::All, protocol, &mut |_| true).unwrap().unwrap();
         assert!(within(found.raw.mean, 12.7), "seed {seed}: raw {}", found.raw.mean);
         for (cell, (k, pca, ewca)) in found.cells.iter().zip(reference) {
             assert!(within(cell.pca.mean, pca), "seed {seed}, k {k}: PCA {}", cell.pca.mean);

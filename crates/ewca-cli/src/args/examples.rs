@@ -34,14 +34,20 @@ Files written to the output folder:
   scores.csv         one row per sample: id, label (if given), ewca1 .. ewcaK
   loadings.csv       one row per feature: feature, ewca1 .. ewcaK
   model.safetensors  everything, for transform, reconstruct, report and so on
-  summary.json       parameters, explained variance, certificate, timings
+  summary.json       parameters, explained variance, certificate, timings,
+                     and the SHA-256 of the other files; it is written last
+
+Files that this program did not write are replaced only with --overwrite, and
+inputs never. One run at a time writes to a folder.
 
 Exit codes:
   0    converged
   1    bad input or failed run
   2    wrong usage
-  3    results written, but not converged
-  130  interrupted, best result written (Ctrl-C once; twice quits at once)";
+  3    results written, but not converged, or collapsed (epsilon too large);
+       0 instead with --allow-unconverged
+  130  interrupted, best result written (Ctrl-C once; twice quits at once)
+  141  the results are written, but nobody reads what is printed";
 
 pub const TRANSFORM: &str = "\
 Examples:

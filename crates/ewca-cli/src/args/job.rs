@@ -18,6 +18,8 @@ use crate::terminal::Console;
 pub struct Request {
     /// How much to say, and in which form.
     pub console: Console,
+    /// Whether files that this program did not write may be replaced.
+    pub overwrite: bool,
     /// What to do.
     pub job: Job,
 }
@@ -89,6 +91,8 @@ pub struct FitJob {
     pub in_parts: bool,
     /// Whether other processes share the fit.
     pub distributed: bool,
+    /// Whether results that did not converge, or have collapsed, are as good as others.
+    pub allow_unconverged: bool,
 }
 
 /// A report that is to be written.
@@ -200,6 +204,8 @@ pub struct PathJob {
     pub output: PathBuf,
     /// The report that is wanted beside it.
     pub report: Option<ReportWish>,
+    /// Whether results that did not converge are as good as others.
+    pub allow_unconverged: bool,
 }
 
 /// The choice of k and epsilon.
@@ -219,6 +225,8 @@ pub struct SelectJob {
     pub limits: Limits,
     /// The file for the table.
     pub output: PathBuf,
+    /// Whether a suggestion whose fit did not converge is as good as others.
+    pub allow_unconverged: bool,
 }
 
 /// The paper's experiments.
@@ -244,6 +252,8 @@ pub struct ReproduceJob {
     pub threads: Option<usize>,
     /// The folder for the figures.
     pub output: PathBuf,
+    /// Whether files that this program did not write may be replaced.
+    pub overwrite: bool,
 }
 
 /// EWCA beside PCA on many sets.
@@ -259,6 +269,8 @@ pub struct EvidenceJob {
     pub threads: Option<usize>,
     /// The folder for tables and figures.
     pub output: PathBuf,
+    /// Whether files that this program did not write may be replaced.
+    pub overwrite: bool,
 }
 
 /// The steps of a path.

@@ -125,6 +125,15 @@ pub struct LimitArgs {
     max_memory: Option<usize>,
 }
 
+#[derive(Debug, Args)]
+#[command(next_help_heading = "The run")]
+pub struct EndingArgs {
+    /// End with exit code 0 instead of 3 where results are written but did not converge, or have collapsed: for pipelines that look
+    /// at the results themselves
+    #[arg(long)]
+    pub allow_unconverged: bool,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
 enum SolverArg {
     /// The fastest for the shape of the data

@@ -7,6 +7,7 @@ mod table;
 pub mod values;
 
 use std::io::IsTerminal;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -20,11 +21,13 @@ pub use job::{
     CheckpointJob, DemoJob, EvidenceJob, FitJob, Job, Limits, NeighboursJob, PathJob, ReportJob, ReportWish,
     ReproduceJob, Request, SelectJob, Steps, TableJob, TransformJob, Wanted,
 };
-use method::{LimitArgs, ManyArgs, MethodArgs, SpreadArgs};
+use method::{EndingArgs, LimitArgs, ManyArgs, MethodArgs, SpreadArgs};
 use table::{PreprocessingArgs, TableArgs};
 use values::{Counts, Numbers};
 
 use crate::exports::Exports;
+use crate::failure::Failure;
+use crate::outcome::CLOSED_PIPE;
 use crate::terminal::{Console, Verbosity, printable};
 
 /// Reads the command line. Wrong usage ends the program with exit code 2 and a message.
@@ -47,14 +50,24 @@ pub fn parse() -> Request {
             eprint!("{}", printable(&text, styled));
             std::process::exit(2);
         }
-        error.exit()
+        match error.print().and_then(|()| std::io::stdout().flush()) {
+            Ok(()) => std::process::exit(0),
+            Err(source) => {
+                let failure = Failure::Print { source };
+                if failure.code() != CLOSED_PIPE {
+                    Console { verbosity: Verbosity::Normal, json }.fail(failure.code(), &failure.to_string());
+                }
+                std::process::exit(failure.code().into());
+            }
+        }
     };
     let cli = Cli::try_parse_from(arguments).unwrap_or_else(|error| quit(error));
     let console = cli.messages.console();
     ewca_io::write_raw_text(cli.messages.raw_text);
     let name = cli.command.name();
-    match cli.command.into_job() {
-        Ok(job) => Request { console, job },
+    let overwrite = cli.files.overwrite;
+    match cli.command.into_job(overwrite) {
+        Ok(job) => Request { console, overwrite, job },
         Err(problem) => quit(wrong_usage(name, &problem)),
     }
 }
@@ -84,6 +97,17 @@ struct Cli {
 
     #[command(flatten)]
     messages: MessageArgs,
+
+    #[command(flatten)]
+    files: FileArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Files")]
+struct FileArgs {
+    /// Replace files that this program did not write; without it they are kept, and the run is refused. Inputs are never replaced
+    #[arg(long, global = true)]
+    overwrite: bool,
 }
 
 #[derive(Debug, Args)]
@@ -152,7 +176,7 @@ impl Command {
         }
     }
 
-    fn into_job(self) -> Result<Job, String> {
+    fn into_job(self, overwrite: bool) -> Result<Job, String> {
         Ok(match self {
             Self::Fit(args) => Job::Fit(Box::new(args.into_job()?)),
             Self::Transform(args) => Job::Transform(Box::new(args.into_job())),
@@ -162,9 +186,9 @@ impl Command {
             Self::Path(args) => Job::Path(Box::new(args.into_job()?)),
             Self::Select(args) => Job::Select(Box::new(args.into_job())),
             Self::Reproduce(args) if args.what == WhatArg::Evidence => {
-                Job::Evidence(Box::new(args.into_evidence_job()))
+                Job::Evidence(Box::new(args.into_evidence_job(overwrite)))
             }
-            Self::Reproduce(args) => Job::Reproduce(Box::new(args.into_job())),
+            Self::Reproduce(args) => Job::Reproduce(Box::new(args.into_job(overwrite))),
             Self::Inspect(args) => Job::Inspect(Box::new(args.table.into_job(args.file, None))),
             Self::Demo(args) => Job::Demo(DemoJob { output: args.output, report: args.report }),
             Self::Completions(args) => Job::Completions(args.shell),
@@ -208,6 +232,9 @@ struct FitArgs {
 
     #[command(flatten)]
     checkpoint: CheckpointArgs,
+
+    #[command(flatten)]
+    ending: EndingArgs,
 }
 
 #[derive(Debug, Args)]
@@ -281,7 +308,7 @@ struct CheckpointArgs {
 
 impl FitArgs {
     fn into_job(self) -> Result<FitJob, String> {
-        let Self { input, table, preprocessing, spread, method, output, limits, many, checkpoint } = self;
+        let Self { input, table, preprocessing, spread, method, output, limits, many, checkpoint, ending } = self;
         let params = many.applied_to(spread.applied_to(method.params()?));
         params.clone().check().map_err(|error| error.to_string())?;
         if output.write_anndata.is_some() && !table.says_anndata(&input) {
@@ -316,14 +343,17 @@ impl FitArgs {
             resume,
             in_parts: many.in_parts,
             distributed: many.distributed,
+            allow_unconverged: ending.allow_unconverged,
         })
     }
 }
 
 /// Give the scores of new samples under a fitted model.
 ///
-/// The table must have the features of the training data, in any order: they are matched by name. What the fit did to its table
-/// before (--log1p and so on) is done to this one too.
+/// The table must have the features of the model, in any order: they are matched by name. Its other columns of text are carried
+/// along to the result; other columns of numbers are left out, and named. The columns of --id and --label of the fit are known,
+/// where this table has them too. What the fit did to its table before (--log1p and so on) is done to this one too, and --missing
+/// mean puts in the means of the training data.
 #[derive(Debug, Args)]
 #[command(after_help = examples::TRANSFORM)]
 struct TransformArgs {
@@ -512,6 +542,9 @@ struct SelectArgs {
 
     #[command(flatten)]
     limits: LimitArgs,
+
+    #[command(flatten)]
+    ending: EndingArgs,
 }
 
 impl SelectArgs {
@@ -525,6 +558,7 @@ impl SelectArgs {
             protocol: Protocol { splits: self.splits, inner_splits: self.inner_splits, seed: self.seed },
             limits,
             output: self.output,
+            allow_unconverged: self.ending.allow_unconverged,
         }
     }
 }
@@ -621,7 +655,7 @@ impl WhatArg {
 }
 
 impl ReproduceArgs {
-    fn into_evidence_job(self) -> EvidenceJob {
+    fn into_evidence_job(self, overwrite: bool) -> EvidenceJob {
         let embedded = self.data.as_os_str() == "khan2001";
         EvidenceJob {
             data: if embedded { "target/evidence".into() } else { self.data },
@@ -629,10 +663,11 @@ impl ReproduceArgs {
             protocol: Protocol { splits: self.splits, inner_splits: self.inner_splits, seed: self.seed },
             threads: Limits::from(self.limits).threads,
             output: self.output,
+            overwrite,
         }
     }
 
-    fn into_job(self) -> ReproduceJob {
+    fn into_job(self, overwrite: bool) -> ReproduceJob {
         let limits = Limits::from(self.limits);
         let all = self.what == WhatArg::All;
         let embedded = self.data.as_os_str() == "khan2001";
@@ -647,6 +682,7 @@ impl ReproduceArgs {
             seed: self.seed,
             threads: limits.threads,
             output: self.output,
+            overwrite,
         }
     }
 }
@@ -688,6 +724,9 @@ struct PathArgs {
 
     #[command(flatten)]
     limits: LimitArgs,
+
+    #[command(flatten)]
+    ending: EndingArgs,
 }
 
 impl PathArgs {
@@ -709,6 +748,7 @@ impl PathArgs {
             limits,
             output: self.output,
             report: self.report.wish(),
+            allow_unconverged: self.ending.allow_unconverged,
         })
     }
 }
@@ -773,12 +813,13 @@ mod tests {
 
     fn request(arguments: &[&str]) -> Result<Request, String> {
         let cli = Cli::try_parse_from([&["ewca"], arguments].concat()).map_err(|error| error.to_string())?;
-        Ok(Request { console: cli.messages.console(), job: cli.command.into_job()? })
+        let overwrite = cli.files.overwrite;
+        Ok(Request { console: cli.messages.console(), overwrite, job: cli.command.into_job(overwrite)? })
     }
 
     fn fit(arguments: &[&str]) -> Result<(Console, FitJob), String> {
         match request(&[&["fit"], arguments].concat())? {
-            Request { console, job: Job::Fit(job) } => Ok((console, *job)),
+            Request { console, job: Job::Fit(job), .. } => Ok((console, *job)),
             other => panic!("not a fit: {other:?}"),
         }
     }

@@ -61,7 +61,7 @@ enum MissingArg {
     DropRows,
     /// Leave out columns with missing cells
     DropColumns,
-    /// Put the column's mean in their place
+    /// Put the column's mean in their place; where a model is applied, its mean in the training data
     Mean,
 }
 
@@ -85,6 +85,7 @@ impl TableArgs {
             array: self.array,
             transpose: self.transpose,
             format: self.format,
+            expected: None,
             max_bytes: max_memory.map(|bytes| bytes as u64),
         };
         TableJob { input: Input::named(input), read }

@@ -63,6 +63,18 @@ impl Workshop {
         Run::from(child.wait_with_output().unwrap())
     }
 
+    /// The command that a text ends its "Go on with:" with (its last one), as a shell takes it when it is pasted with `more`.
+    pub fn run_printed(&self, text: &str, more: &str) -> Run {
+        let lines: Vec<&str> = text.lines().collect();
+        let last = lines.iter().rposition(|line| line.starts_with("  ewca ")).expect("a command");
+        let continued = lines[last..].iter().take_while(|line| line.ends_with('\\')).count();
+        let command = lines[last..=last + continued].join("\n");
+        let script = format!("ewca() {{ {} \"$@\"; }}\n{command}{more}", env!("CARGO_BIN_EXE_ewca"));
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &script]).current_dir(self.folder.path()).stdin(Stdio::null());
+        Run::from(shell.output().unwrap())
+    }
+
     pub fn run(&self, arguments: &[&str]) -> Run {
         Run::from(self.command(arguments).stdin(Stdio::null()).output().unwrap())
     }

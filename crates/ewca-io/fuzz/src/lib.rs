@@ -231,7 +231,7 @@ fn read_model_and_use(bytes: &[u8]) {
     let features = file.preprocessing.features.clone();
     let data: Vec<f64> = (0..2 * features.len()).map(|at| (at % 7) as f64).collect();
     let values = Values::Dense(DenseValues { rows: 2, columns: features.len(), data });
-    let table = match file.preprocessing.apply(Table { values, features, ids: None, labels: None }, "fuzz") {
+    let table = match file.preprocessing.apply(Table::new(values, features), "fuzz") {
         Ok(table) => table,
         Err(error) => return one_line(&error),
     };

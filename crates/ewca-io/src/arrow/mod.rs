@@ -27,7 +27,7 @@ use crate::finish::Draft;
 use crate::forecast::Shape;
 use crate::memory::make_room;
 use crate::source::{contained, growth_limit};
-use crate::{DenseValues, Error, Place, ReadOptions, Values};
+use crate::{DenseValues, Error, Place, ReadOptions, TextCells, Values};
 
 pub(crate) use parts::ParquetParts;
 
@@ -85,7 +85,11 @@ fn numeric_columns(schema: &SchemaRef, file: &str, options: &ReadOptions) -> Opt
 fn assigned(schema: &SchemaRef, file: &str, options: &ReadOptions) -> Result<(Vec<String>, Columns), Error> {
     let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
     let index = names.iter().position(|name| name == PANDAS_INDEX);
-    let columns = Columns::assign(&names, index, file, options)?;
+    let holds_text = |column: usize| match schema.field(column).data_type() {
+        DataType::Dictionary(_, values) => is_text(values),
+        kind => is_text(kind),
+    };
+    let columns = Columns::assign(&names, index, file, options, holds_text)?;
     Ok((names, columns))
 }
 
@@ -181,7 +185,10 @@ fn read(
         add_rows(&batch, &numeric, &names, rows - batch.num_rows(), &mut data, file)?;
     }
     let take = |column: Option<usize>| column.map(|column| texts[column].clone());
+    let other = |&column: &usize| TextCells { name: names[column].clone(), cells: texts[column].clone() };
     Ok(Draft {
+        texts: columns.others.iter().map(other).collect(),
+        left_out: columns.left_out.iter().map(|&column| names[column].clone()).collect(),
         ids: take(columns.roles.id),
         labels: take(columns.roles.label),
         filter: take(columns.roles.filter),

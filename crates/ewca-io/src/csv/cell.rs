@@ -35,6 +35,12 @@ pub(super) fn number(cell: &[u8], column: usize, layout: &Layout, line: impl Fn(
     })
 }
 
+/// Whether a cell could stand in a column of numbers.
+pub(super) fn is_number_or_missing(cell: &[u8]) -> bool {
+    let trimmed = cell.trim_ascii();
+    MISSING.contains(&trimmed) || fast_float2::parse::<f64, _>(trimmed.strip_prefix(b"+").unwrap_or(trimmed)).is_ok()
+}
+
 fn is_decimal_comma(cell: &[u8]) -> bool {
     let mut comma = cell.iter().enumerate().filter(|(_, byte)| **byte == b',').map(|(at, _)| at);
     let (Some(at), None) = (comma.next(), comma.next()) else { return false };

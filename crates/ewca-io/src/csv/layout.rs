@@ -50,7 +50,9 @@ impl<'a> Layout<'a> {
             names.extend((1..=first.len()).map(|number| format!("column{number}")));
         }
         let index = names.first().is_some_and(|name| name.is_empty()).then_some(0);
-        let columns = Columns::assign(&names, index, file, options)?;
+        let texts = if options.expected.is_some() { text_columns(text, body, delimiter) } else { Vec::new() };
+        let holds_text = |column: usize| texts.get(column).copied().unwrap_or(false);
+        let columns = Columns::assign(&names, index, file, options, holds_text)?;
         if options.transpose && options.label.is_some() && columns.roles.id.is_none() {
             return Err(Error::Options {
                 problem: "--label names a row of a transposed table, and no column names the rows".into(),
@@ -82,6 +84,26 @@ impl<'a> Layout<'a> {
         let has_names = self.named || !self.options.transpose;
         has_names.then(|| self.columns.numeric_names(self.names))
     }
+}
+
+/// Which columns hold text, by the first rows of the body: some cell is neither missing nor a number.
+fn text_columns(text: &[u8], body: usize, delimiter: u8) -> Vec<bool> {
+    const LOOKED_AT: usize = 64;
+    let mut texts = Vec::new();
+    let mut start = skip_blank(text, body);
+    for _ in 0..LOOKED_AT {
+        let end = record_end(text, start);
+        let record = cells(&text[start..end], delimiter);
+        texts.resize(texts.len().max(record.len()), false);
+        for (is_text, cell) in texts.iter_mut().zip(&record) {
+            *is_text |= !super::cell::is_number_or_missing(cell);
+        }
+        start = skip_blank(text, end);
+        if start == text.len() {
+            break;
+        }
+    }
+    texts
 }
 
 /// Where the first line that is not blank starts, after a byte order mark.

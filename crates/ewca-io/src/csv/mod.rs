@@ -16,7 +16,7 @@ mod quoted;
 use crate::error::closest;
 use crate::finish::{Draft, check_names};
 use crate::forecast::Shape;
-use crate::{DenseValues, Error, ReadOptions, Values};
+use crate::{DenseValues, Error, ReadOptions, TextCells, Values};
 use layout::Layout;
 
 /// Reads a whole text table.
@@ -87,7 +87,13 @@ impl Rows {
         let column = |slot: Option<usize>| {
             slot.map(|slot| self.texts.iter().skip(slot).step_by(slots.stride).cloned().collect())
         };
+        let name = |column: &usize| layout.names[*column].clone();
+        let others = layout.columns.others.iter().zip(&slots.others);
+        let texts =
+            others.map(|(at, &slot)| TextCells { name: name(at), cells: column(Some(slot)).unwrap_or_default() });
         Ok(Draft {
+            texts: texts.collect(),
+            left_out: layout.columns.left_out.iter().map(name).collect(),
             ids: column(slots.id),
             labels: self.label_row.clone().or_else(|| column(slots.label)),
             filter: column(slots.filter),

@@ -10,4 +10,4 @@ mod write;
 
 pub(crate) use parts::AnnDataParts;
 pub(crate) use read::{describe, in_a_file, read, read_bytes, shape};
-pub use write::{AnnDataResults, Parameter, write_anndata};
+pub use write::{AnnDataResults, Parameter, stage_anndata, write_anndata};

@@ -107,6 +107,8 @@ impl Parts for AnnDataParts {
             self.values(&h5ad, rows.clone())
         })??;
         Ok(Draft {
+            texts: Vec::new(),
+            left_out: Vec::new(),
             values,
             features: Some(self.features.clone()),
             ids: Some(self.ids[rows.clone()].to_vec()),

@@ -36,6 +36,8 @@ fn decode(path: &Path, file: &str, options: &ReadOptions) -> Result<Draft, Error
     let (ids, labels) = h5ad.names_of_rows(index, options)?;
     let filter = options.filter.as_ref().map(|(name, _)| h5ad.obs_column(name, Role::Filter, rows));
     Ok(Draft {
+        texts: Vec::new(),
+        left_out: Vec::new(),
         values,
         features: Some(features),
         ids: Some(ids),

@@ -9,7 +9,7 @@ use rust_hdf5::{DatatypeMessage, H5Dataset, H5File, H5Group, Hdf5Error, VarLenUn
 
 use super::read::H5ad;
 use crate::error::{excerpt, file_name};
-use crate::write::Replacement;
+use crate::write::Staged;
 use crate::{Error, ReadOptions, SparseValues};
 
 /// What is added to an AnnData file.
@@ -51,16 +51,27 @@ pub enum Parameter {
 /// # Panics
 /// If the parts of the results do not fit together.
 pub fn write_anndata(source: &Path, target: &Path, results: &AnnDataResults) -> Result<(), Error> {
+    stage_anndata(source, target, results)?.commit()
+}
+
+/// The same next to its place: [`Staged::commit`] puts it there.
+///
+/// # Panics
+/// If the parts of the results do not fit together.
+pub fn stage_anndata(source: &Path, target: &Path, results: &AnnDataResults) -> Result<Staged, Error> {
     let places = Places::find(source, results)?;
     let written = |source| Error::Write { file: file_name(target), source };
-    let replacement = Replacement::begin(target).map_err(written)?;
+    let staged = Staged::begin(target).map_err(written)?;
     let mut original = File::open(source).map_err(|error| Error::Read { file: file_name(source), source: error })?;
-    io::copy(&mut original, &mut replacement.temporary.as_file()).map_err(written)?;
-    add(replacement.temporary.path(), results, &places).map_err(|error| match error {
-        Hdf5Error::Io(source) => written(source),
-        other => written(io::Error::other(other)),
-    })?;
-    replacement.commit().map_err(written)
+    if let Some(path) = staged.path() {
+        let mut copy = File::options().write(true).open(path).map_err(written)?;
+        io::copy(&mut original, &mut copy).map_err(written)?;
+        add(path, results, &places).map_err(|error| match error {
+            Hdf5Error::Io(source) => written(source),
+            other => written(io::Error::other(other)),
+        })?;
+    }
+    Ok(staged)
 }
 
 /// Where samples and features are among the observations and variables of the file.

@@ -1,7 +1,9 @@
 //! Results out: whole files or none.
 
 mod columnar;
+mod mark;
 mod npy;
+mod table;
 mod text;
 
 use std::fs::{self, File};
@@ -10,14 +12,18 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 use crate::error::file_name;
-use crate::format::extension;
 
-pub use npy::write_matrix_npy;
+pub use mark::{Marks, marks};
+pub use npy::{stage_matrix_npy, write_matrix_npy};
+pub use table::{TableWriter, stage_table};
 pub(crate) use text::undefused;
 pub use text::{write_csv, write_raw_text, write_table_csv};
 
 /// Where the bytes of a file go until it is complete.
 pub type AtomicWriter<'a> = BufWriter<&'a File>;
+
+/// How the names of files that are not complete begin and end.
+const UNFINISHED: (&str, &str) = (".ewca-", ".part");
 
 /// Writes a file so that nobody ever sees half of it: `write` fills a temporary file in the same
 /// folder, which then takes the place of `path`. When anything fails the temporary file is removed
@@ -25,27 +31,35 @@ pub type AtomicWriter<'a> = BufWriter<&'a File>;
 ///
 /// A path that is not a regular file (a terminal, a pipe) is written directly.
 pub fn write_atomically(path: &Path, write: impl FnOnce(&mut AtomicWriter) -> io::Result<()>) -> Result<(), Error> {
-    try_write(path, write).map_err(|source| Error::Write { file: file_name(path), source })
+    stage(path, write)?.commit()
 }
 
-fn try_write(path: &Path, write: impl FnOnce(&mut AtomicWriter) -> io::Result<()>) -> io::Result<()> {
+/// Writes a file next to its place; [`Staged::commit`] puts it there. So several files can be complete before the first of
+/// them appears.
+pub fn stage(path: &Path, write: impl FnOnce(&mut AtomicWriter) -> io::Result<()>) -> Result<Staged, Error> {
+    let failed = |source| Error::Write { file: file_name(path), source };
     if fs::metadata(path).is_ok_and(|existing| !existing.is_file() && !existing.is_dir()) {
-        return fill(&File::create(path)?, write);
+        let direct = File::create(path).and_then(|file| fill(&file, write));
+        return direct.map(|()| Staged { temporary: None, target: path.into() }).map_err(failed);
     }
-    let replacement = Replacement::begin(path)?;
-    fill(replacement.temporary.as_file(), write)?;
-    replacement.commit()
+    let staged = Staged::begin(path).map_err(failed)?;
+    if let Some(temporary) = &staged.temporary {
+        fill(temporary.as_file(), write).map_err(failed)?;
+    }
+    Ok(staged)
 }
 
-/// A temporary file that will take the place of another; dropped, it is gone.
-pub(crate) struct Replacement {
-    pub temporary: tempfile::NamedTempFile,
+/// A complete file that is not yet in its place. Dropped, it is gone.
+#[derive(Debug)]
+pub struct Staged {
+    /// Nothing where the bytes went directly to a device or pipe.
+    temporary: Option<tempfile::NamedTempFile>,
     target: PathBuf,
 }
 
-impl Replacement {
+impl Staged {
     /// Makes the temporary file, in the folder of `path`.
-    pub fn begin(path: &Path) -> io::Result<Replacement> {
+    pub(crate) fn begin(path: &Path) -> io::Result<Staged> {
         let existing = fs::metadata(path).ok();
         if existing.as_ref().is_some_and(|existing| existing.is_dir()) {
             return Err(io::ErrorKind::IsADirectory.into());
@@ -53,29 +67,82 @@ impl Replacement {
         // A link stays a link: what it points to is replaced.
         let target = if existing.is_some() { fs::canonicalize(path)? } else { path.to_path_buf() };
         let mut builder = tempfile::Builder::new();
-        builder.prefix(".ewca-").suffix(".part");
+        builder.prefix(UNFINISHED.0).suffix(UNFINISHED.1);
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
             // As for any new file; the process's mask takes away what it must.
             builder.permissions(fs::Permissions::from_mode(0o666));
         }
-        let temporary = builder.tempfile_in(folder_of(&target))?;
+        let temporary = loop {
+            let temporary = builder.tempfile_in(folder_of(&target))?;
+            if claimed(&temporary) {
+                break temporary;
+            }
+        };
         if let Some(existing) = existing {
             temporary.as_file().set_permissions(existing.permissions())?;
         }
-        Ok(Replacement { temporary, target })
+        Ok(Staged { temporary: Some(temporary), target })
     }
 
-    /// Puts the temporary file, safe on disk, in its place.
-    pub fn commit(self) -> io::Result<()> {
-        self.temporary.as_file().sync_all()?;
-        self.temporary.persist(&self.target).map_err(|failure| failure.error)?;
+    /// The file that has the bytes now; nothing where they went directly to a device or pipe.
+    pub fn path(&self) -> Option<&Path> {
+        self.temporary.as_ref().map(tempfile::NamedTempFile::path)
+    }
+
+    /// Puts the file, safe on disk, in its place.
+    pub fn commit(self) -> Result<(), Error> {
+        let file = file_name(&self.target);
+        self.put().map_err(|source| Error::Write { file, source })
+    }
+
+    fn put(self) -> io::Result<()> {
+        let Some(temporary) = self.temporary else { return Ok(()) };
+        temporary.as_file().sync_all()?;
+        temporary.persist(&self.target).map_err(|failure| failure.error)?;
         // The rename itself is safe once the folder is; not every system can sync a folder.
         if let Ok(folder) = File::open(folder_of(&self.target)) {
             let _ = folder.sync_all();
         }
         Ok(())
+    }
+}
+
+/// Makes a temporary file one that [`sweep`] leaves alone. Not if it has swept it just now.
+#[cfg(unix)]
+fn claimed(temporary: &tempfile::NamedTempFile) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    // Where files cannot be locked, none are swept.
+    let _ = temporary.as_file().lock();
+    let identity = |about: fs::Metadata| (about.dev(), about.ino());
+    let own = temporary.as_file().metadata().map(identity).ok();
+    own.is_none() || fs::metadata(temporary.path()).map(identity).ok() == own
+}
+
+#[cfg(not(unix))]
+fn claimed(_: &tempfile::NamedTempFile) -> bool {
+    true
+}
+
+/// Removes what killed programs have left unfinished in a folder. A program that is alive holds a lock on what it writes.
+pub fn sweep(folder: &Path) {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    if cfg!(not(unix)) {
+        return;
+    }
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let unfinished = name.starts_with(UNFINISHED.0) && name.ends_with(UNFINISHED.1);
+        if !unfinished || !entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            continue;
+        }
+        if let Ok(file) = File::options().read(true).write(true).open(entry.path())
+            && file.try_lock().is_ok()
+        {
+            let _ = fs::remove_file(entry.path());
+        }
     }
 }
 
@@ -124,6 +191,19 @@ impl Frame<'_> {
             assert_eq!(text.cells.len(), self.rows, "cells of column {}", text.name);
         }
     }
+
+    /// Gives the frame in blocks of so many rows, one after the other; one block without rows if it has none.
+    pub fn in_blocks(&self, rows: usize, mut each: impl FnMut(&Frame) -> io::Result<()>) -> io::Result<()> {
+        let width = self.columns.len();
+        for start in (0..self.rows.max(1)).step_by(rows.max(1)) {
+            let end = (start + rows.max(1)).min(self.rows);
+            let texts: Vec<TextColumn> =
+                self.texts.iter().map(|text| TextColumn { cells: &text.cells[start..end], ..*text }).collect();
+            let values = &self.values[start * width..end * width];
+            each(&Frame { rows: end - start, texts: &texts, columns: self.columns, values })?;
+        }
+        Ok(())
+    }
 }
 
 /// Writes a frame in the format that the extension of `path` names: `.csv` or `.tsv` (with `.gz` or
@@ -132,19 +212,7 @@ impl Frame<'_> {
 /// # Panics
 /// If the parts of the frame do not have the same number of rows.
 pub fn write_table(path: &Path, frame: &Frame) -> Result<(), Error> {
-    frame.check();
-    let file = file_name(path);
-    let compressed = [".gz", ".zst"].iter().any(|end| file.to_ascii_lowercase().ends_with(end));
-    match (extension(&file).as_deref(), compressed) {
-        (Some("csv" | "tsv" | "tab" | "txt"), _) => write_table_csv(path, frame),
-        (Some("parquet" | "pq"), false) => write_atomically(path, |out| columnar::write_parquet(out, frame)),
-        (Some("arrow" | "feather"), false) => write_atomically(path, |out| columnar::write_ipc(out, frame)),
-        (Some("npy"), false) => write_matrix_npy(path, frame.rows, frame.columns.len(), frame.values),
-        _ => Err(Error::Options {
-            problem: format!("{file}: its extension names no format that is written here"),
-            advice: "end it in .csv, .tsv, .csv.gz, .csv.zst, .parquet, .arrow or .npy".into(),
-        }),
-    }
+    stage_table(path, frame.rows, |table| table.add(frame))?.commit()
 }
 
 /// A sample, one of its partners in the plan, and how much they exchange.
@@ -164,13 +232,20 @@ pub struct Partner {
 /// # Panics
 /// If a partner is outside the ids.
 pub fn write_partners(path: &Path, partners: &[Partner], ids: Option<&[String]>) -> Result<(), Error> {
+    stage_table(path, partners.len(), |table| add_partners(table, partners, ids))?.commit()
+}
+
+/// Adds partners to a table that [`write_partners`] would write whole.
+///
+/// # Panics
+/// If a partner is outside the ids.
+pub fn add_partners(table: &mut TableWriter, partners: &[Partner], ids: Option<&[String]>) -> io::Result<()> {
     let name = |row: usize| ids.map_or_else(|| (row + 1).to_string(), |ids| ids[row].clone());
     let samples: Vec<String> = partners.iter().map(|pair| name(pair.sample)).collect();
     let others: Vec<String> = partners.iter().map(|pair| name(pair.partner)).collect();
     let weights: Vec<f64> = partners.iter().map(|pair| pair.weight).collect();
     let texts = [TextColumn { name: "sample", cells: &samples }, TextColumn { name: "partner", cells: &others }];
-    let frame = Frame { rows: partners.len(), texts: &texts, columns: &["weight".into()], values: &weights };
-    write_table(path, &frame)
+    table.add(&Frame { rows: partners.len(), texts: &texts, columns: &["weight".into()], values: &weights })
 }
 
 #[cfg(test)]
@@ -249,6 +324,84 @@ mod tests {
         assert!(error.to_string().contains("the disk is full"), "{error}");
         assert_eq!(fs::read_to_string(&path).unwrap(), "old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_table_in_parts_is_the_table_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let ids: Vec<String> = (0..10).map(|row| format!("s{row}")).collect();
+        let values: Vec<f64> = (0..20).map(|at| f64::from(at) / 7.0).collect();
+        let columns = strings(&["ewca1", "ewca2"]);
+        let texts = [TextColumn { name: "id", cells: &ids }];
+        let frame = Frame { rows: 10, texts: &texts, columns: &columns, values: &values };
+        for name in ["t.csv", "t.tsv.zst", "t.parquet", "t.arrow", "t.npy"] {
+            let (whole, parts) = (folder.path().join(name), folder.path().join(format!("parts-{name}")));
+            write_table(&whole, &frame).unwrap();
+            let staged = stage_table(&parts, 10, |table| frame.in_blocks(3, |block| table.add(block))).unwrap();
+            assert!(!parts.exists(), "{name}: not before it is put there");
+            staged.commit().unwrap();
+            let id = (name != "t.npy").then(|| "id".to_string());
+            let options = ReadOptions { id, ..ReadOptions::default() };
+            let (whole, parts) = (read_table(&whole, &options).unwrap(), read_table(&parts, &options).unwrap());
+            assert_eq!((whole.ids, whole.features), (parts.ids, parts.features), "{name}");
+            assert_eq!((whole.values.stored(), parts.values.stored()), (&values[..], &values[..]), "{name}");
+        }
+    }
+
+    #[test]
+    fn own_tables_are_told_from_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let columns = strings(&["g1", "g2"]);
+        let frame = Frame { rows: 1, texts: &[], columns: &columns, values: &[1.0, 2.0] };
+        for (name, marked) in [("t.csv.gz", false), ("t.tsv", false), ("t.parquet", true), ("t.arrow", true)] {
+            let path = folder.path().join(name);
+            write_table(&path, &frame).unwrap();
+            let found = marks(&path);
+            assert_eq!(found.stamped, marked, "{name}");
+            assert_eq!(found.columns, if marked { Vec::new() } else { columns.clone() }, "{name}");
+        }
+        for (name, content) in [("t.parquet", &b"PAR1 of someone else PAR1"[..]), ("t.csv", b"\xff\x00"), ("t.gz", b"")]
+        {
+            let path = folder.path().join(name);
+            fs::write(&path, content).unwrap();
+            assert!(!marks(&path).stamped, "{name}");
+        }
+        assert_eq!(marks(&folder.path().join("nothing.csv")), Marks::default());
+    }
+
+    /// A program that is killed leaves what it was writing; one that is alive still needs it.
+    #[cfg(unix)]
+    #[test]
+    fn only_what_the_dead_have_left_is_swept() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = || {
+            let mut names: Vec<String> =
+                fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+            names.sort();
+            names
+        };
+        for name in [".ewca-dead00.part", "own.part", ".ewca-notes", "data.csv"] {
+            fs::write(folder.path().join(name), "x").unwrap();
+        }
+        let alive = stage(&folder.path().join("scores.csv"), |out| out.write_all(b"id\n")).unwrap();
+        assert_eq!(names().len(), 5);
+        sweep(folder.path());
+        assert_eq!(names().len(), 4, "{:?}", names());
+        alive.commit().unwrap();
+        assert_eq!(names(), [".ewca-notes", "data.csv", "own.part", "scores.csv"]);
+        // Many at once, some of which sweep: nobody loses what is being written.
+        std::thread::scope(|scope| {
+            for at in 0..4 {
+                let folder = folder.path();
+                scope.spawn(move || {
+                    for round in 0..50 {
+                        sweep(folder);
+                        write_atomically(&folder.join(format!("{at}-{round}")), |out| out.write_all(b"x")).unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(names().len(), 4 + 200);
     }
 
     #[cfg(unix)]

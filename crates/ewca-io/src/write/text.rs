@@ -1,11 +1,12 @@
 //! Comma- and tab-separated text, out.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::{Frame, write_atomically};
+use super::{AtomicWriter, Frame, stage};
 use crate::Error;
 use crate::format::delimiter_of;
 
@@ -45,13 +46,13 @@ pub(crate) fn undefused(text: &str) -> &str {
     }
 }
 
-/// Writes a frame as comma-separated text, as [`write_table_csv`] does to a file.
+/// Writes a frame as comma-separated text, as [`write_table_csv`] does to a file, with or without its first line, the names.
 ///
 /// # Panics
 /// If the parts of the frame do not have the same number of rows.
-pub fn write_csv(out: &mut impl Write, frame: &Frame) -> io::Result<()> {
+pub fn write_csv(out: &mut impl Write, frame: &Frame, names: bool) -> io::Result<()> {
     frame.check();
-    write_lines(out, frame, b',')
+    write_lines(out, frame, b',', names)
 }
 
 /// Writes a frame as comma-separated text (tab-separated if the name says .tsv), compressed if the
@@ -64,29 +65,75 @@ pub fn write_csv(out: &mut impl Write, frame: &Frame) -> io::Result<()> {
 pub fn write_table_csv(path: &Path, frame: &Frame) -> Result<(), Error> {
     frame.check();
     let name = path.to_string_lossy().to_ascii_lowercase();
-    let delimiter = delimiter_of(&name).unwrap_or(b',');
-    write_atomically(path, |file| {
-        if name.ends_with(".gz") {
-            let mut encoder = flate2::write::GzEncoder::new(file, flate2::Compression::default());
-            write_lines(&mut encoder, frame, delimiter)?;
-            encoder.finish().map(drop)
-        } else if name.ends_with(".zst") {
-            let mut encoder = zstd::stream::write::Encoder::new(file, 0)?;
-            write_lines(&mut encoder, frame, delimiter)?;
-            encoder.finish().map(drop)
-        } else {
-            write_lines(file, frame, delimiter)
-        }
-    })
+    let staged = stage(path, |file| {
+        let mut lines = Lines::new(file, &name)?;
+        lines.add(frame)?;
+        lines.end()
+    });
+    staged?.commit()
 }
 
-fn write_lines(out: &mut impl Write, frame: &Frame, delimiter: u8) -> io::Result<()> {
-    let mut line = Vec::new();
-    for name in frame.texts.iter().map(|text| text.name).chain(frame.columns.iter().map(String::as_str)) {
-        push_text(&mut line, name, delimiter);
-        line.push(delimiter);
+/// The lines of a text table.
+pub(super) struct Lines<'t> {
+    out: Encoder<'t>,
+    delimiter: u8,
+    begun: bool,
+}
+
+enum Encoder<'t> {
+    Plain(&'t mut dyn Write),
+    Gzip(flate2::write::GzEncoder<&'t mut dyn Write>),
+    Zstd(zstd::stream::write::Encoder<'static, &'t mut dyn Write>),
+}
+
+impl<'t> Lines<'t> {
+    /// For a file of this name, in lower case.
+    pub fn new(file: &'t mut AtomicWriter, name: &str) -> io::Result<Lines<'t>> {
+        let file: &'t mut dyn Write = file;
+        let out = if name.ends_with(".gz") {
+            Encoder::Gzip(flate2::write::GzEncoder::new(file, flate2::Compression::default()))
+        } else if name.ends_with(".zst") {
+            Encoder::Zstd(zstd::stream::write::Encoder::new(file, 0)?)
+        } else {
+            Encoder::Plain(file)
+        };
+        Ok(Lines { out, delimiter: delimiter_of(name).unwrap_or(b','), begun: false })
     }
-    end_line(out, &mut line)?;
+
+    pub fn add(&mut self, frame: &Frame) -> io::Result<()> {
+        let header = !std::mem::replace(&mut self.begun, true);
+        let out: &mut dyn Write = match &mut self.out {
+            Encoder::Plain(out) => out,
+            Encoder::Gzip(out) => out,
+            Encoder::Zstd(out) => out,
+        };
+        write_lines(out, frame, self.delimiter, header)
+    }
+
+    pub fn end(self) -> io::Result<()> {
+        match self.out {
+            Encoder::Plain(_) => Ok(()),
+            Encoder::Gzip(out) => out.finish().map(drop),
+            Encoder::Zstd(out) => out.finish().map(drop),
+        }
+    }
+}
+
+impl fmt::Debug for Lines<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        write!(out, "Lines({:?})", char::from(self.delimiter))
+    }
+}
+
+fn write_lines(out: &mut dyn Write, frame: &Frame, delimiter: u8, header: bool) -> io::Result<()> {
+    let mut line = Vec::new();
+    if header {
+        for name in frame.texts.iter().map(|text| text.name).chain(frame.columns.iter().map(String::as_str)) {
+            push_text(&mut line, name, delimiter);
+            line.push(delimiter);
+        }
+        end_line(out, &mut line)?;
+    }
     for row in 0..frame.rows {
         for text in frame.texts {
             push_text(&mut line, &text.cells[row], delimiter);
@@ -102,7 +149,7 @@ fn write_lines(out: &mut impl Write, frame: &Frame, delimiter: u8) -> io::Result
 }
 
 /// Puts a line end in the place of the last delimiter.
-fn end_line(out: &mut impl Write, line: &mut Vec<u8>) -> io::Result<()> {
+fn end_line(out: &mut dyn Write, line: &mut Vec<u8>) -> io::Result<()> {
     line.pop();
     line.push(b'\n');
     out.write_all(line)?;

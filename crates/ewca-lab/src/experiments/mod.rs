@@ -16,7 +16,7 @@ use ewca::{Control, Ewca, Model, Progress, Samples};
 pub use page::page;
 
 use crate::figures::{CLASSES, Series};
-use crate::{Error, Figure, Labels, Protocol, Result, Selection, StrictCell, select, strict};
+use crate::{Candidates, Error, Figure, Labels, Protocol, Result, Selection, StrictCell, select, strict};
 
 /// The number of components of the figures that show one fit.
 const COMPONENTS: usize = 5;
@@ -181,7 +181,8 @@ fn judged_once<'s>(
                 watch("the paper's protocol", done, ks.len())
             };
             tell(watch, "the paper's protocol", 0, ks.len())?;
-            select(study.samples, study.labels, &ks, &study.epsilons, study.protocol, &mut fitted)?
+            let candidates = Candidates::All;
+            select(study.samples, study.labels, &ks, &study.epsilons, candidates, study.protocol, &mut fitted)?
                 .ok_or(Error::Interrupted)?
         }
     };

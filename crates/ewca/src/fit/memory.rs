@@ -93,14 +93,17 @@ fn most_at_once(shape: &Shape, axes: usize, store_kernel: bool) -> usize {
     let square = if whole { times(order, order) } else { times(axes, axes).saturating_add(times(times(d, axes), 4)) };
     // A matrix, its eigenvectors, and three times as much for faer to work in.
     let eigen = if whole { times(square, 5) } else { times(times(axes, axes), 5) };
+    let threads = rayon::current_num_threads();
+    // Strips of the data are centred one after the other, on each thread where Gram matrices are small.
+    let (width, length) = (((1 << 17) / order.max(1)).clamp(128, 4096), n.max(d));
     // Threads sum small Gram matrices on their own, eight at the most; and each product has room of its own for blocks.
-    let partial = match whole {
-        true if order <= SMALL_GRAM => times(square, 9),
-        true => square,
-        false => times(times(d, axes), 10),
+    let (partial, panels) = match whole {
+        true if order <= SMALL_GRAM => (times(square, length.div_ceil(width).min(8) + 1), threads),
+        true => (square, 1),
+        false => (times(times(d, axes), 10), 1),
     };
-    let strips = if whole { times(order, 4096) } else { times(axes, 4096) };
-    let products = times(order, 1024).min(PRODUCT_ROOM).saturating_mul(rayon::current_num_threads() + 1);
+    let strips = if whole { times(times(order, width.min(length)), panels) } else { times(axes, 4096) };
+    let products = times(order, 1024).min(PRODUCT_ROOM).saturating_mul(threads + 1);
     let reduction = [partial.max(eigen), strips, if n >= d || !whole { times(coordinates, 2) } else { 0 }];
     // The coordinates, and four times as many while the plan carries them; when M is taken apart they are gone.
     let carried = if n < MANY { times(coordinates, 4) } else { times(times(n, axes.min(48)), 4) };
@@ -108,9 +111,13 @@ fn most_at_once(shape: &Shape, axes: usize, store_kernel: bool) -> usize {
     let landmarks = shape.few_landmarks().map_or(0, |m| Kernel::landmark_bytes(m, k.max(axes.min(48))) / 8);
     let finish = [basis, coordinates, carried.max(eigen), Kernel::bytes(n, k, store_kernel) / 8, landmarks];
     // Rows of distances by which the first epsilon is guessed.
-    let guess = if n < MANY { times(n, 16) } else { times(n, 16).max(1 << 22) };
+    let rows = if n < MANY { 16 } else { ((1 << 22) / n).clamp(16, 100) };
+    let guess = [basis, coordinates, times(n, rows)];
+    // The fit of a fifth of the samples that comes first: its data, its coordinates, its kernel.
+    let few = if n < MANY { 0 } else { n.div_ceil(5) };
+    let kernel = Kernel::bytes(few, k, few <= STORED_SAMPLES) / 8;
+    let coarse = [basis, coordinates, times(times(few, axes), 6), if few > 0 { kernel } else { 0 }];
     let always = [
-        guess,
         products,
         times(times(d, k), 3),     // loadings
         times(times(n, k), 8),     // scores and what is carried with them
@@ -118,7 +125,8 @@ fn most_at_once(shape: &Shape, axes: usize, store_kernel: bool) -> usize {
         times(times(axes, k), 24), // frames, gradients and the memory of L-BFGS
     ];
     let sum = |numbers: &[usize]| numbers.iter().fold(0usize, |sum, &count| sum.saturating_add(count));
-    sum(&always).saturating_add(sum(&reduction).max(sum(&finish)))
+    let stages = [sum(&reduction), sum(&guess), sum(&coarse), sum(&finish)];
+    sum(&always).saturating_add(stages.into_iter().max().unwrap_or(0))
 }
 
 #[cfg(test)]

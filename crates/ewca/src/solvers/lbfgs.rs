@@ -117,7 +117,7 @@ pub(crate) fn step(objective: &mut Objective, state: &mut State, plan_floor: f64
 impl Curvature {
     /// Whether the shapes are those of steps in a span of the given rank: a state may come from a file.
     pub fn belongs_to(&self, rank: usize, components: usize) -> bool {
-        let matches = |matrix: &Matrix| (matrix.rows(), matrix.columns()) == (rank, components);
+        let matches = |matrix: &Matrix| (matrix.rows(), matrix.columns()) == (rank, components) && matrix.is_finite();
         let known = if self.age == 0 { 0 } else { rank };
         self.pairs.iter().all(|pair| matches(&pair.step) && matches(&pair.change)) && self.diagonal.len() == known
     }

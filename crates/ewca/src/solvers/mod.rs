@@ -67,7 +67,9 @@ pub(crate) struct State {
 impl State {
     /// Whether the shapes are those of a state in `span`: a state may come from a file.
     pub fn belongs_to(&self, span: &Span, components: usize) -> bool {
-        self.point.belongs_to(span, components) && self.curvature.belongs_to(span.rank(), components)
+        self.point.belongs_to(span, components)
+            && self.curvature.belongs_to(span.rank(), components)
+            && self.balancer.belongs_to(span.weights.len())
     }
 
     /// Solves the plan anew, more accurately, at the same frame.

@@ -283,7 +283,9 @@ impl Point {
             && shape(&self.compression) == (components, components)
             && [&self.potential, &self.masses].iter().all(|v| v.len() == n)
             && [&self.residuals, &self.variances].iter().all(|v| v.len() == components)
-            && [&self.frame, &self.scores].iter().all(|m| m.is_finite())
+            && [&self.frame, &self.scores, &self.image, &self.gradient, &self.compression].iter().all(|m| m.is_finite())
+            && [&self.potential, &self.masses, &self.variances].iter().all(|v| v.iter().all(|x| x.is_finite()))
+            && [self.loss, self.marginal_error].iter().all(|x| x.is_finite())
     }
 
     /// What of `direction` is tangent at this point: (I - V V') direction.

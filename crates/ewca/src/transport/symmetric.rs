@@ -113,6 +113,12 @@ impl Balancer {
         }
     }
 
+    /// Whether what is remembered is of so many samples: it may come from a file.
+    pub fn belongs_to(&self, samples: usize) -> bool {
+        let fits = |change: &Vec<f64>| change.len() == samples && change.iter().all(|x| x.is_finite());
+        self.memory.len() <= MEMORY && self.memory.iter().all(|(df, dr)| fits(df) && fits(dr))
+    }
+
     fn remember(&mut self, df: Vec<f64>, dr: Vec<f64>) {
         if self.memory.len() == MEMORY {
             self.memory.pop_front();
