@@ -21,7 +21,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   mutants python [FILE...]
                small faults put into python/ewca, and whether its tests notice: writes bench/MUTANTS.md (takes an hour)
   mutants rust [FILE...]
-               small faults put into the Rust code, and whether its tests notice: writes bench/MUTANTS.md (takes an hour)
+               small faults put into the Rust code, and whether its tests notice: writes bench/MUTANTS.md (takes long)
   bench        the side-by-side benchmark: writes bench/RESULTS.md (takes minutes)";
 
 /// The profile of all steps is `quick` (Cargo.toml), so that each uses what the one before it built.

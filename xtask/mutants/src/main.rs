@@ -29,7 +29,7 @@ const USAGE: &str = "usage: cargo xtask mutants rust [--budget SECONDS] [--longe
 Puts small faults into the files (crates/ewca/src: fit, solvers, transport, subspace, samples when none is named), one at a time,
 and runs the tests of their crate that reach them. Writes bench/MUTANTS.md. What was found is kept in target/mutants, so that an
 interrupted run goes on; mutants that were missed are tried again when the tests have changed. Survivors that have a reason in
-bench/MUTANTS.md are taken as missed.
+bench/MUTANTS.md, other than \"open: ...\", are taken as missed.
 
   --budget SECONDS   for one mutant: no further test is begun after so long (120)
   --longest SECONDS  tests that take longer are left out (900)

@@ -42,6 +42,37 @@ fn weights_that_are_none() {
 }
 
 #[test]
+fn counts_have_a_sum_that_can_be_counted() {
+    let samples = Samples::new(&[1.0, 2.0, 4.0], 3, 1).unwrap();
+    let with = |counts: &[f64]| samples.clone().with_counts(counts);
+    let counted = with(&[3.0, 0.0, 1.5]).unwrap();
+    assert_eq!((counted.count(), counted.mean()), (4.5, &[2.0][..]));
+    assert!(with(&[1e15, 2e15, 1.0]).is_ok());
+    assert_eq!(with(&[5e15, 5e15, 0.0]).unwrap_err(), Error::Counts { sum: 1e16 });
+}
+
+#[test]
+fn axes_point_to_the_longer_tail() {
+    for (rows, columns) in [(30, 6), (6, 30)] {
+        let data: Vec<f64> = testing::gaussian(rows, columns, 31).iter().map(|x| x.powi(3)).collect();
+        for sign in [1.0, -1.0] {
+            let turned: Vec<f64> = data.iter().map(|x| sign * x).collect();
+            let samples = Samples::new(&turned, rows, columns).unwrap();
+            let span = Span::new(&samples, Reduction { axes: 5, stop: parallel::StopFlag::default() }).unwrap();
+            for j in 0..span.rank() {
+                let lean: f64 = span.axes(j..j + 1).as_column_major().iter().map(|y| y * y.abs()).sum();
+                assert!(lean > 0.0, "axis {j}: {lean}");
+            }
+            // Coordinates and loadings are turned alike.
+            let frame = Matrix::identity(span.rank());
+            let (loadings, scores) = span.loadings(&samples, &frame).unwrap();
+            close(&scores, &samples.project(samples.mean(), &loadings).unwrap());
+            close(&scores, &span.axes(0..span.rank()).scaled(span.unit));
+        }
+    }
+}
+
+#[test]
 fn magnitudes_whose_squares_leave_the_range_are_refused() {
     for (size, good) in [(1e139, true), (1e141, false), (1e-139, true), (1e-141, false), (0.0, true)] {
         let data = [size, -0.5 * size, 0.0];
@@ -89,11 +120,14 @@ impl Source for Table {
     }
 }
 
+/// What each of two processes gives to either.
+type Given = [Vec<Vec<f64>>; 2];
+
 /// Two threads that stand for processes, and leave their numbers on a common board.
 #[derive(Debug)]
 struct Two {
     rank: usize,
-    board: Arc<(Barrier, std::sync::Mutex<[Vec<Vec<f64>>; 2]>)>,
+    board: Arc<(Barrier, std::sync::Mutex<Given>)>,
 }
 
 impl Team for Two {

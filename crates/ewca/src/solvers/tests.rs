@@ -189,3 +189,32 @@ fn a_plan_can_be_tightened_and_solvers_have_names() {
     assert_eq!(names, ["auto", "lbfgs", "bcd", "mm"]);
     assert_eq!((Solver::Auto.resolved(), Solver::Bcd.resolved()), (Solver::Lbfgs, Solver::Bcd));
 }
+
+#[test]
+fn the_loss_goes_on_smoothly_to_huge_epsilons() {
+    // At such an epsilon the plan is nearly a a', whose cost is twice the kept variance: F = total + kept.
+    let (objective, State { point, .. }) = problem(1e9);
+    let kept: f64 = point.variances.iter().sum();
+    let squares: f64 = point.variances.iter().map(|v| v * v).sum();
+    let wanted = objective.span.total_variance() + kept - 2.0 * squares / 1e9;
+    assert!((point.loss / wanted - 1.0).abs() < 1e-14, "{} {wanted}", point.loss);
+    // Where both formulas hold they agree: relative to what they differ by from F without the plan's gain.
+    for epsilon in [1e3, 1e5] {
+        let (objective, State { point, .. }) = problem(epsilon);
+        let kept: f64 = point.variances.iter().sum();
+        let squares: f64 = point.variances.iter().map(|v| v * v).sum();
+        let wanted = objective.span.total_variance() + kept - 2.0 * squares / epsilon;
+        assert!((point.loss - wanted).abs() < 30.0 / (epsilon * epsilon) + 1e-9, "{} {wanted}", point.loss);
+    }
+}
+
+#[test]
+fn a_saddle_is_where_algorithm_one_wins_more_than_rounding() {
+    let (mut objective, mut state) = problem(0.3);
+    assert!(objective.leading(&state.point).unwrap().is_saddle);
+    for _ in 0..200 {
+        bcd::step(&mut objective, &mut state, 1e-13).unwrap();
+    }
+    let leading = objective.leading(&state.point).unwrap();
+    assert!(!leading.is_saddle && leading.shortfall < 1e-9, "{}", leading.shortfall);
+}

@@ -337,4 +337,20 @@ mod tests {
             close(mass, 1.0);
         }
     }
+
+    #[test]
+    fn counts_are_samples_that_share_a_place() {
+        let data: Vec<f64> = (0..12 * 2).map(|at| ((at * at) as f64 * 0.41).sin()).collect();
+        let counts: Vec<f64> = (0..12).map(|i| if i == 5 { 0.0 } else { 1.0 + 0.75 * (i % 4) as f64 }).collect();
+        let samples = Samples::new(&data, 12, 2).unwrap().with_counts(&counts).unwrap();
+        let model = Ewca::params(1).epsilon(0.2).fit(&samples).unwrap();
+        let plan = model.plan();
+        for (i, perplexity) in plan.perplexities().into_iter().enumerate() {
+            let shares = plan.shares(&model.scores.row(i));
+            let surprise = |(q, count): (&f64, &f64)| if *q > 0.0 { -q * (q / count).ln() } else { 0.0 };
+            let entropy: f64 = shares.iter().zip(&counts).map(surprise).sum();
+            assert!((perplexity / entropy.exp() - 1.0).abs() < 1e-6, "{i}: {perplexity}, by hand {}", entropy.exp());
+        }
+        assert_eq!(plan.marginals().len(), 12);
+    }
 }
