@@ -424,9 +424,9 @@ fn weights_and_counts_are_columns() {
     };
     let repeated: String =
         rows.iter().flat_map(|(row, count)| std::iter::repeat_n(row.join(",") + "\n", *count)).collect();
-    shop.write("counted.csv", &format!("{head},w\n{}", table(&|count| count.to_string())));
-    shop.write("scaled.csv", &format!("{head},w\n{}", table(&|count| format!("{}e150", count))));
-    shop.write("repeated.csv", &format!("{head}\n{repeated}"));
+    shop.write("counted.csv", format!("{head},w\n{}", table(&|count| count.to_string())));
+    shop.write("scaled.csv", format!("{head},w\n{}", table(&|count| format!("{}e150", count))));
+    shop.write("repeated.csv", format!("{head}\n{repeated}"));
     let epsilon = |arguments: &[&str]| {
         shop.run(&[&["fit", "-q", "--perplexity", "6", "--overwrite", "-o", "out"], arguments].concat()).succeeded();
         shop.summary("out")["epsilon"].as_f64().unwrap()
