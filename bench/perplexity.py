@@ -4,6 +4,7 @@ For labelled data sets and several numbers of components: the leave-one-out erro
 the wanted perplexity. Labels serve the judgement only; no fit sees them.
 """
 
+import os
 import pathlib
 import statistics
 import subprocess
@@ -13,10 +14,13 @@ import tempfile
 import compare  # enters the venv
 
 import numpy as np
+import scanpy
 from sklearn import datasets
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PERPLEXITIES = (None, 2, 3, 5, 7, 10, 15, 20, 30)
+PERPLEXITIES = (None, 2, 3, 4, 5, 7, 10, 15, 20, 30)
+#: The program: EWCA in the environment, or built here.
+PROGRAM = os.environ.get("EWCA")
 
 
 def sets():
@@ -27,6 +31,8 @@ def sets():
         if name in ("wine", "breast_cancer"):
             x = (x - x.mean(0)) / x.std(0)
         yield name, x, y, ks
+    cells = scanpy.datasets.pbmc68k_reduced()
+    yield "pbmc68k", np.asarray(cells.X), np.asarray(cells.obs["bulk_labels"]), (2, 5, 10, 20)
 
 
 def khan_labels():
@@ -41,7 +47,7 @@ def scores(x, k, perplexity, folder):
     np.savetxt(folder / "x.csv", x, delimiter=",", header=",".join(f"f{j}" for j in range(x.shape[1])), comments="")
     knob = ["--epsilon", str(1e-9 * x.var(0).sum())] if perplexity is None else ["--perplexity", str(perplexity)]
     words = ["fit", folder / "x.csv", "-k", k, *knob, "-o", folder / "out", "-q"]
-    done = subprocess.run([ROOT / "target" / "release" / "ewca", *map(str, words)], stderr=subprocess.DEVNULL)
+    done = subprocess.run([PROGRAM or ROOT / "target" / "release" / "ewca", *map(str, words)], stderr=subprocess.DEVNULL)
     if done.returncode not in (0, 3):
         sys.exit(f"ewca failed on {words}")
     return np.loadtxt(folder / "out" / "scores.csv", delimiter=",", skiprows=1, ndmin=2)[:, 1:]
@@ -54,12 +60,13 @@ def neighbour_error(z, labels):
 
 
 def main():
-    subprocess.run(["cargo", "build", "--release", "-q"], cwd=ROOT, check=True)
+    if PROGRAM is None:
+        subprocess.run(["cargo", "build", "--release", "-q"], cwd=ROOT, check=True)
     names = ["PCA", *map(str, PERPLEXITIES[1:])]
     lines = [
         "# Which perplexity is a good default?",
         "",
-        "Made by `python3 bench/perplexity.py`. Leave-one-out error (%) of the nearest neighbour in the scores, against the wanted mean",
+        "Made by `python3 bench/perplexity.py`. Leave-one-out error (%) of the nearest neighbour in the scores, against the wanted",
         "perplexity; no fit sees a label. The last rows average over the numbers of components.",
         "",
         compare.row("data", "k", *names),

@@ -56,16 +56,17 @@ class EWCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
     epsilon : float, optional
         How far a sample's mass spreads, in squared units of the data.
     perplexity : float, optional
-        Over how many samples each one spreads on average; epsilon is then found. The same knob as ``epsilon``: give one of
-        them, or none for a perplexity of 5 (less below 15 samples).
+        Over how many samples each one spreads (exp of the mean entropy of the plan's rows); epsilon is then found. The same knob
+        as ``epsilon``: give one of them, or none for a perplexity of 5 (less below 15 samples).
     solver : {"auto", "lbfgs", "bcd", "mm"}, default="auto"
         The algorithm: Riemannian L-BFGS (auto), or the paper's block coordinate descent or majorisation-minimisation.
     tol : float, default=1e-6
-        The relative gradient at which the fit has converged.
+        A fit has converged when the residual of every component, relative to itself, is at most this.
     max_iter : int, default=1000
         The largest number of iterations. Reaching it is a ``ConvergenceWarning``.
     n_init : int, default=1
-        The number of attempts: the first from PCA, others from random subspaces. The lowest loss is kept.
+        The number of starts: the first from PCA, others from random subspaces; up to 1000 samples one more by continuation from
+        smaller epsilons. The lowest loss is kept.
     random_state : int, RandomState or None, default=None
         The seed of the random subspaces; unused with ``n_init=1``.
     n_jobs : int, optional
@@ -77,7 +78,7 @@ class EWCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
     landmarks : int, optional
         For a million samples and more: approximates the kernel by so many of the samples, with a perplexity well above n_samples /
         landmarks. The result is approximate; ``certificate_.approximation`` estimates its error by exact rows of a sample of the
-        data, of which ``perplexity_`` is the mean as well. Exact by default, and with no fewer landmarks than samples.
+        data, of which ``perplexity_`` is as well. Exact by default, and with no fewer landmarks than samples.
 
     Attributes
     ----------
@@ -109,7 +110,7 @@ class EWCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
     Ctrl-C during a fit raises ``KeyboardInterrupt`` as everywhere, but the estimator is left fitted with the best result so far
     (``certificate_.termination == "interrupted"``).
 
-    Whole-number sample weights count as repetitions of the samples.
+    Sample weights are counts: a sample of weight 2 is as good as the same sample twice, also where a perplexity is wanted.
 
     Examples
     --------

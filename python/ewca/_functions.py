@@ -47,7 +47,7 @@ def ewca(
     sinkhorn_method : str
         One of POT's names. They all give the same plan, and so does the one method that is used here whatever the name.
     stopThr : float
-        The relative gradient at which the fit has converged.
+        A fit has converged when the residual of every component, relative to itself, is at most this.
     maxiter : int
         The largest number of iterations. Reaching it is a ``ConvergenceWarning``.
     maxiter_sink : int
@@ -118,7 +118,7 @@ class Path:
 
     @property
     def perplexities(self) -> np.ndarray:
-        """Over how many samples each one spreads, on average."""
+        """Over how many samples each one spreads: exp of the mean entropy of the plan's rows."""
         return self._each("perplexity")
 
     @property

@@ -41,12 +41,20 @@ class Certificate:
     marginal_error: float
     #: An upper bound of what the plan costs above the optimal one.
     duality_gap: float
-    #: How far the subspace is from being stationary, relative to the largest variance.
+    #: How far the subspace is from being stationary: the largest of the residuals.
     relative_gradient: float
+    #: The same for each component, relative to itself.
+    residuals: np.ndarray
+    #: The residual that rounding alone may cause, for each component: below it nothing can be told.
+    rounding: np.ndarray
+    #: About how many degrees each component may still be off; 90 where the data do not determine it.
+    angles: np.ndarray
     #: What the eigenvectors of M would still win: positive at a saddle.
     eigen_deficit: float
     #: At most so much of the plan's mass lies between samples too far apart to be looked at.
     skipped_mass: float
+    #: The part of the variance outside the principal axes that the fit worked with; 0 but for large data.
+    omitted_variance: float
     #: The k leading eigenvalues of M, descending; all are positive unless epsilon is too large.
     eigenvalues: np.ndarray
     #: The eigenvalue after them, if there is one: the smaller the gap, the less the subspace is determined.
@@ -131,7 +139,7 @@ class Model:
 
     @property
     def perplexity(self) -> float:
-        """Over how many samples each one spreads, on average."""
+        """Over how many samples each one spreads: exp of the mean entropy of the plan's rows."""
         return self._model.perplexity
 
     @property

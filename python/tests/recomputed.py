@@ -39,8 +39,8 @@ def row_perplexities(plan):
 
 
 def perplexity_of(plan):
-    """The perplexity of a fit without weights."""
-    return row_perplexities(plan).mean()
+    """The perplexity of a fit without weights: exp of the mean entropy of its rows."""
+    return np.exp(np.log(row_perplexities(plan)).mean())
 
 
 def loss_of(X, U, a, plan, epsilon):
@@ -58,11 +58,17 @@ def certificate_of(X, U, a, plan):
     M = centred.T @ (2 * plan - np.diag(a)) @ centred
     values = np.linalg.eigvalsh(M)[::-1]
     largest = np.linalg.eigvalsh(centred.T @ (a[:, None] * centred))[-1]
-    gradient = M @ U - U @ (U.T @ M @ U)
+    inside = U.T @ M @ U
+    mu, turn = np.linalg.eigh((inside + inside.T) / 2)
+    mu, turn = mu[::-1], turn[:, ::-1]
+    leaving = np.linalg.norm((M @ U - U @ inside) @ turn, axis=0)
+    variances = np.linalg.eigvalsh(U.T @ centred.T @ (a[:, None] * centred) @ U)[::-1]
+    residuals = leaving / np.maximum(np.abs(mu), variances)
     leading = values[:k].sum()
     return {
         "marginal_error": np.abs(plan.sum(axis=1) - a).sum(),
-        "relative_gradient": np.linalg.norm(gradient) / largest,
+        "relative_gradient": residuals.max(),
+        "residuals": residuals,
         "eigen_deficit": (leading - np.trace(U.T @ M @ U)) / abs(leading),
         "eigenvalues": values[:k],
         "next_eigenvalue": values[k] if k < len(values) else None,
@@ -77,7 +83,12 @@ def check_certificate(certificate, X, U, a, plan):
     np.testing.assert_allclose(certificate.next_eigenvalue, expected["next_eigenvalue"], atol=1e-5 * largest)
     assert certificate.collapsed is expected["collapsed"]
     # Small differences of large numbers: as near as rounding allows.
-    np.testing.assert_allclose(certificate.relative_gradient, expected["relative_gradient"], rtol=0.02, atol=1e-9)
+    np.testing.assert_allclose(certificate.relative_gradient, expected["relative_gradient"], rtol=0.02, atol=1e-8)
+    np.testing.assert_allclose(certificate.residuals, expected["residuals"], rtol=0.02, atol=1e-8)
+    assert certificate.relative_gradient == certificate.residuals.max()
+    assert np.all((certificate.rounding > 0) & (certificate.rounding < 1e-6))
+    assert np.all((certificate.angles >= 0) & (certificate.angles <= 90))
+    assert certificate.omitted_variance == 0
     np.testing.assert_allclose(certificate.marginal_error, expected["marginal_error"], rtol=0.02, atol=1e-13)
     np.testing.assert_allclose(certificate.eigen_deficit, expected["eigen_deficit"], rtol=0.02, atol=1e-10)
     assert 0 <= certificate.duality_gap <= 10 * certificate.marginal_error * np.abs(X).max() ** 2

@@ -112,7 +112,10 @@ fn what_inspect_suggests_can_be_fitted() {
         ["table.csv", "several.mat", "several.npz", "csr.h5ad", "tenx3", "holes.parquet", "c.npy", "coordinate.mtx"]
     {
         let run = shop.run(&["inspect", &golden(name)]).succeeded();
-        shop.run_printed(&run.out, " -k 1 -q").succeeded();
+        let fitted = shop.run_printed(&run.out, " -k 1 -q");
+        // Of some of these small tables the rows repeat, which is told.
+        let told = fitted.err.is_empty() || fitted.err.starts_with("ewca: warning: samples repeat");
+        assert!(fitted.code == Some(0) && told, "{name}: {fitted:?}");
     }
 }
 

@@ -112,7 +112,7 @@ fn missing_cells_get_the_means_of_the_training_data() {
         let line = |line: &str| line.split(',').map(shifted).collect::<Vec<String>>().join(",");
         let table: Vec<String> = numbers(60, 5).lines().map(line).collect();
         let mut holes = table.clone();
-        holes[7] = holes[7].splitn(2, ',').nth(1).map(|rest| format!("NA,{rest}")).unwrap();
+        holes[7] = holes[7].split_once(',').map(|(_, rest)| format!("NA,{rest}")).unwrap();
         shop.write("holes.csv", holes.join("\n"));
         let run = shop.run(&[&["fit", "holes.csv", "--missing", "mean"], steps].concat()).succeeded();
         assert!(run.out.contains("Missing cells: filled 1 cell with means"), "{}", run.out);

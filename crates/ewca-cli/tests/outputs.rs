@@ -246,7 +246,7 @@ fn killed_at_any_moment_a_folder_is_of_one_run_or_says_that_it_is_not() {
     let shop = Workshop::new();
     shop.write("data.csv", numbers(300, 6));
     let fit =
-        |k: &str| shop.command(&["fit", "data.csv", "-k", k, "-o", "out", "-q", "--epsilon", "1"]).spawn().unwrap();
+        |k: &str| shop.command(&["fit", "data.csv", "-k", k, "-o", "out", "-q", "--epsilon", "0.2"]).spawn().unwrap();
     let clock = std::time::Instant::now();
     assert!(fit("2").wait().unwrap().success());
     let whole = clock.elapsed();

@@ -27,7 +27,7 @@ use crate::transport::{Balancer, row_entropies};
 /// The relative gradient that is good enough to measure a perplexity while epsilon still moves.
 const LOOSE: f64 = 1e-3;
 /// A start by continuation takes this many steps up to epsilon, each by a factor, with fits of this relative gradient.
-const RUNGS: i32 = 3;
+const RUNGS: i32 = 2;
 const RUNG: f64 = 4.0;
 const RUNG_GRADIENT: f64 = 1e-2;
 /// Up to this many samples a fit also starts by continuation.
@@ -388,7 +388,7 @@ impl<'a> Run<'a> {
             kernel,
             single: self.params.single_precision,
             max_plan_passes: MAX_PLAN_PASSES,
-            stop: self.stop.clone(),
+            stop: if self.breaks_off() { self.stop.clone() } else { StopFlag::default() },
         }
     }
 
@@ -469,6 +469,7 @@ impl<'a> Run<'a> {
             self.attempts(&mut objective, &mut state)?;
             let iterations = self.begun.elapsed();
             self.observer.phase(Phase::Finish);
+            objective.stop = StopFlag::default();
             let (mut model, outside) = self.model(samples, &mut objective, &state)?;
             state.tally = objective.kernel.tally();
             let Some(best) = state.best.take() else {
@@ -539,10 +540,18 @@ impl<'a> Run<'a> {
                 if self.watched(state)? == Control::Stop {
                     break Termination::Interrupted;
                 }
-                if let Some(termination) = self.advance(objective, state, &mut leading)? {
+                // What is broken off in the middle is not what an uninterrupted fit would go on from.
+                let before = self.breaks_off().then(|| state.clone());
+                let ended = self.advance(objective, state, &mut leading)?;
+                if let Some(before) = before.filter(|_| self.stop.is_raised()) {
+                    *state = before;
+                    objective.epsilon = state.epsilon;
+                    leading = None;
+                } else if let Some(termination) = ended {
                     break termination;
+                } else {
+                    state.iteration += 1;
                 }
-                state.iteration += 1;
             };
             state.tally = objective.kernel.tally();
             let interrupted = termination == Termination::Interrupted;
@@ -562,6 +571,11 @@ impl<'a> Run<'a> {
                 return Ok(());
             }
         }
+    }
+
+    /// Whether a plan may be broken off when the fit is to stop: where there are so many samples that passes take their time.
+    fn breaks_off(&self) -> bool {
+        self.span.weights.len() >= MANY
     }
 
     /// Keeps the end of an attempt where it is the lowest.

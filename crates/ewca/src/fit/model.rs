@@ -88,8 +88,8 @@ pub struct Perplexity {
     /// That of the plan: exp of the mean entropy of its rows, by weight. This is what a wanted perplexity means.
     #[serde(alias = "mean")]
     pub overall: f64,
-    /// Half of the samples, by weight, spread over no more than this.
-    #[serde(default = "unknown")]
+    /// Half of the samples, by weight, spread over no more than this. (0 in models of earlier versions, which did not keep it.)
+    #[serde(default)]
     pub median: f64,
     /// The smallest of a row.
     pub min: f64,
@@ -103,11 +103,6 @@ pub struct Perplexity {
     /// one another. The fit is at just above it then.
     #[serde(default)]
     pub floor: Option<f64>,
-}
-
-/// Models of earlier versions do not tell.
-fn unknown() -> f64 {
-    f64::NAN
 }
 
 impl Perplexity {

@@ -15,7 +15,7 @@ use crate::solvers::Solver;
 
 /// The perplexity that is aimed at when neither epsilon nor a perplexity is given (1 + 0.3 (n - 1) below 15 samples).
 ///
-/// Of those tried on five labelled data sets it is the largest at which nearest neighbours in the scores are of the same class as
+/// Of those tried on six labelled data sets it is the largest at which nearest neighbours in the scores are of the same class as
 /// often as in PCA's, within 0.2 points; from 10 on, classes of 10 samples dissolve (`python3 bench/perplexity.py`).
 pub const DEFAULT_PERPLEXITY: f64 = 5.0;
 

@@ -44,6 +44,27 @@ impl<T: Scalar> Dense<'_, T> {
     }
 }
 
+impl<T: Scalar> Dense<'_, T> {
+    /// `pull` for wide data: a strip of features after the other, each by one thread.
+    fn pull_by_strips(&self, rows: &[usize], mean: &[f64], columns: &Matrix) -> Matrix {
+        let width = ((1 << 17) / rows.len().max(1)).clamp(64, 1024);
+        let strips = parallel::blocks(self.columns, width);
+        let parts = parallel::map(&strips, rows.len() * self.columns * columns.columns(), |strip| {
+            let mut panel = vec![0.0; rows.len() * strip.len()];
+            self.fill_centred(rows, strip.clone(), mean, |_| 1.0, &mut panel);
+            let panel = MatRef::from_row_major_slice(&panel, rows.len(), strip.len());
+            let mut part = Matrix::zeros(strip.len(), columns.columns());
+            multiply(part.view_mut(), Accum::Replace, panel.transpose(), columns.view());
+            part
+        });
+        let mut out = Matrix::zeros(self.columns, columns.columns());
+        for (strip, part) in strips.iter().zip(&parts) {
+            (0..columns.columns()).for_each(|j| out.column_mut(j)[strip.clone()].copy_from_slice(part.column(j)));
+        }
+        out
+    }
+}
+
 impl<T: Scalar> Rows for Dense<'_, T> {
     fn row(&self, row: usize) -> Vec<f64> {
         self.line(row).iter().map(|&x| x.into()).collect()
@@ -63,6 +84,9 @@ impl<T: Scalar> Rows for Dense<'_, T> {
     }
 
     fn pull(&self, rows: &[usize], mean: &[f64], columns: &Matrix) -> Matrix {
+        if self.columns > rows.len() {
+            return self.pull_by_strips(rows, mean, columns);
+        }
         // At most 8 blocks, since each brings a sum of its own.
         let blocks = parallel::blocks(rows.len(), rows.len().div_ceil(8).max(64));
         let parts = parallel::map(&blocks, rows.len() * self.columns * columns.columns(), |block| {
