@@ -153,7 +153,7 @@ fn introduction(train: &Dataset, test: &Dataset) -> String {
 fn the_fit(model: &Model, times: Times) -> String {
     format!(
         "\nEWCA with {COMPONENTS} components, {} after {} iterations in {}.\nEpsilon {} was found so that each sample \
-         spreads over {:.0} samples on average\n(perplexity {}, the default).\n\n{}",
+         spreads over about {:.0} samples\n(perplexity {}, the default).\n\n{}",
         how_it_ended(model),
         model.iterations,
         time(times.fit),

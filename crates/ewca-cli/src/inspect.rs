@@ -96,7 +96,7 @@ fn about_model(input: &Input, file: &ModelFile) -> String {
     );
     line("components", model.n_components().to_string());
     line("epsilon", number(model.epsilon));
-    line("perplexity", format!("{} on average", number(model.perplexity.overall)));
+    line("perplexity", number(model.perplexity.overall));
     line("explained", percent(model.explained_variance_ratio.iter().sum()));
     line("ended", format!("{} (relative gradient {:.0e})", model.termination, model.certificate.relative_gradient));
     if let Some(near) = &model.certificate.approximation {

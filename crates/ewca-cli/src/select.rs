@@ -199,7 +199,7 @@ fn suggest(samples: &Samples<'_>, pca: &Model, job: &SelectJob, console: Console
     let collapsed = model.certificate.collapsed;
     let mut reason = format!(
         "{strong} of the principal components are larger than pieces of a stick broken at random, so k = {k}. Epsilon {} spreads each \
-         sample over {} others on average. On 37 labelled sets that made classes a little more compact than PCA did, and nearest \
+         sample over about {} others. On 37 labelled sets that made classes a little more compact than PCA did, and nearest \
          neighbours no better; no rule without labels did better. This is a rule of thumb, not a measurement: give --label to have \
          k and epsilon judged.",
         number(model.epsilon),

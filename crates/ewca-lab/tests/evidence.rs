@@ -48,7 +48,8 @@ fn every_measure_of_every_method_is_there_and_sensible() {
         let grid = rows.iter().filter(|r| r.set == "harder" && r.k == 2 && r.method == "ewca" && r.measure == measure);
         assert!(grid.filter(|r| r.rule.starts_with("multiple")).all(|r| r.gain.mean <= oracle + 1e-9));
     }
-    assert!((find("easy", "ewca", "perplexity 5", Measure::Error).perplexity - 5.0).abs() < 0.1);
+    let perplexity = find("easy", "ewca", "perplexity 5", Measure::Error).perplexity;
+    assert!((perplexity - 5.0).abs() < 0.1, "{perplexity}");
     let text = evidence_markdown(&sets, &rows, &summaries(&rows));
     assert!(text.contains("| easy | 24 | 6 | 2 |") && !text.contains("NaN"), "{text}");
 }

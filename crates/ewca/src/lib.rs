@@ -91,7 +91,7 @@
 //! |---|---|
 //! | `marginal_error`: `sum_i \|(pi 1)_i - a_i\|` | how far the plan is from being a plan |
 //! | `duality_gap` | how much more its transport costs than the best one |
-//! | `relative_gradient`: `\|G\| / (2 lambda_max(Sigma))` | how far the subspace is from stationary |
+//! | `residuals`: `\|M u_j - U U'M u_j\|` relative to component j | how far each component is from stationary |
 //! | `eigen_deficit` | whether a stationary subspace is a saddle: what the eigenvectors of `M` would still win |
 //! | `eigenvalues` of `M` | all positive: not collapsed |
 //!
@@ -101,13 +101,15 @@
 //! # Choosing epsilon
 //!
 //! Row i of `diag(a)^-1 pi` is a distribution, and exp of its entropy, its *perplexity*, is the number of samples it spreads over:
-//! from 1 (PCA) to n. The mean perplexity rises with epsilon and does not depend on the data's scale, so it makes a better knob:
-//! [`Params::perplexity`]. When nothing is given, it is [`DEFAULT_PERPLEXITY`]. [`CheckedParams::path`] fits a whole sequence of
+//! from 1 (PCA) to n. That of the plan, exp of the mean entropy of its rows, rises with epsilon and does not depend on the data's
+//! scale, so it makes a better knob: [`Params::perplexity`]. When nothing is given, it is [`DEFAULT_PERPLEXITY`]. [`CheckedParams::path`] fits a whole sequence of
 //! epsilons, each from its smaller neighbour.
 //!
 //! # Limits
 //!
-//! - F is not convex. From the PCA start the best known optimum is usual, not certain: use [`Params::restarts`].
+//! - F is not convex. The lowest of the starts that a fit makes is usually the best optimum known, not certainly: see [`Model::starts`], and
+//!   use [`Params::restarts`].
+//! - [`Model::certificate`] tells where rounding hides whether a component has converged; the fit says `Stalled` then.
 //! - The reduction to the span squares the data: directions whose standard deviation is below about 3e-7 of the largest are
 //!   taken as absent. [`Model::rank`] tells what was kept.
 //! - Subspaces stay inside the span of the data. Where fewer than k eigenvalues of `M` are positive, the exact minimiser over all

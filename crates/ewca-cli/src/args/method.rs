@@ -14,7 +14,7 @@ pub struct SpreadArgs {
     #[arg(long, value_name = "E", value_parser = values::positive, allow_negative_numbers = true, conflicts_with = "perplexity")]
     epsilon: Option<f64>,
 
-    /// Over how many samples each one spreads on average; epsilon is then found for you [default: 5, or 1 + 0.3 (n - 1)
+    /// Over how many samples each one spreads; epsilon is then found for you [default: 5, or 1 + 0.3 (n - 1)
     /// for less than 15 samples]
     #[arg(long, value_name = "P", value_parser = values::above_one, allow_negative_numbers = true)]
     pub perplexity: Option<f64>,

@@ -601,7 +601,12 @@ impl<'a> Run<'a> {
             }
             state.ends.push(point.loss);
             let least = LOWER * self.span.total_variance();
-            if state.best.as_ref().is_none_or(|best| point.loss < best.point.loss - least) {
+            let is_better = |best: &Candidate| {
+                // Of two ends at the same optimum the one that has arrived there counts.
+                let arrived = termination == Termination::Converged && best.termination != Termination::Converged;
+                point.loss < best.point.loss + if arrived { least } else { -least }
+            };
+            if state.best.as_ref().is_none_or(is_better) {
                 state.best = Some(Candidate {
                     point: point.clone(),
                     termination,

@@ -173,10 +173,14 @@ mod tests {
         let MemoryPlan { store_kernel, axes, .. } = plan(&many, None).unwrap();
         assert_eq!((store_kernel, axes), (false, 256));
         assert_eq!(plan(&shape(20_000, 10_000, 100), None).unwrap().axes, 400);
-        // With many samples M is made by 48 columns at a time.
+        // With many samples a fit of a fifth of them comes first: six times its coordinates, and its kernel, which is stored.
         let always = 100 * 1024 * rooms() + 3 * 200 + 8 * 40_000 + 48 * 20_000 + 24 * 200;
-        let kernel = Kernel::bytes(20_000, 2, false) / 8;
-        assert_eq!(numbers(&shape(20_000, 100, 2)), always + 10_000 + 2_000_000 + 4 * 48 * 20_000 + kernel);
+        let kernel = Kernel::bytes(4000, 2, true) / 8;
+        assert_eq!(numbers(&shape(20_000, 100, 2)), always + 10_000 + 2_000_000 + 6 * 400_000 + kernel);
+        // Where that is not stored, the end takes more, though M is made by 48 columns at a time.
+        let always = 100 * 1024 * rooms() + 3 * 200 + 8 * 80_000 + 48 * 40_000 + 24 * 200;
+        let kernel = Kernel::bytes(40_000, 2, false) / 8;
+        assert_eq!(numbers(&shape(40_000, 100, 2)), always + 10_000 + 4_000_000 + 4 * 48 * 40_000 + kernel);
     }
 
     #[test]
@@ -193,9 +197,9 @@ mod tests {
     #[test]
     fn landmarks_take_room_of_their_own() {
         // Where the end takes the most.
-        let few = Shape { landmarks: Some(800), ..shape(20_000, 300, 2) };
-        let taken = Kernel::landmark_bytes(800, 48) / 8;
-        assert_eq!(numbers(&few), numbers(&shape(20_000, 300, 2)) + taken);
+        let few = Shape { landmarks: Some(800), ..shape(5000, 30, 2) };
+        let taken = Kernel::landmark_bytes(800, 30) / 8;
+        assert_eq!(numbers(&few), numbers(&shape(5000, 30, 2)) + taken);
     }
 
     #[test]
@@ -226,6 +230,7 @@ mod tests {
         // Order by the features, as in a team, and coordinates of its own samples.
         let shared = Shape { own: 100, elsewhere: true, ..shape(1000, 2000, 2) };
         let always = (1 << 19) * rooms() + 3 * 4000 + 8 * 2000 + 48 * 1000 + 24 * 4000;
-        assert_eq!(numbers(&shared), always + 5 * 4_000_000 + 2000 * 128);
+        let kernel = Kernel::bytes(1000, 2, true) / 8;
+        assert_eq!(numbers(&shared), always + 4_000_000 + 200_000 + 5 * 4_000_000 + kernel);
     }
 }
