@@ -91,10 +91,14 @@ def test_whole_weights_are_repetitions(blobs, check_fit):
         check_fit(weighted, X, weights)
         for name in ("components_", "explained_variance_", "singular_values_", "epsilon_", "perplexity_", "loss_"):
             np.testing.assert_allclose(getattr(weighted, name), getattr(repeated, name), rtol=1e-6, atol=1e-9)
-    # Any other weights: only their ratios count.
-    one = EWCA(2).fit(X, sample_weight=weights + 0.5)
-    other = EWCA(2).fit(X, sample_weight=7.3 * (weights + 0.5))
+    # At one epsilon only their ratios count; a perplexity counts a sample as often as its weight says.
+    one = EWCA(2, epsilon=1.0).fit(X, sample_weight=weights + 0.5)
+    other = EWCA(2, epsilon=1.0).fit(X, sample_weight=7.3 * (weights + 0.5))
     np.testing.assert_allclose(one.components_, other.components_, atol=1e-9)
+    assert EWCA(2, perplexity=9).fit(X, sample_weight=2 * weights).epsilon_ < EWCA(2, perplexity=9).fit(X, sample_weight=weights).epsilon_
+    # Nothing jumps where they stop being whole numbers.
+    whole, nearly = (EWCA(2, perplexity=9).fit(X, sample_weight=w) for w in (weights + 1, weights + 1 + 1e-9))
+    np.testing.assert_allclose(whole.epsilon_, nearly.epsilon_, rtol=1e-6)
 
 
 def test_frames_and_names(blobs):
