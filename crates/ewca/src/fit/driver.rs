@@ -590,6 +590,8 @@ impl<'a> Run<'a> {
         if let Stage::Ladder { epsilon, .. } = state.stage {
             // It ended on the way, at another epsilon.
             (state.epsilon, objective.epsilon) = (epsilon, epsilon);
+        } else if let (true, Some(best)) = (!interrupted && self.comes_to_the_best(state), &state.best) {
+            state.ends.push(best.point.loss);
         } else if !interrupted || state.best.is_none() {
             if !interrupted && state.solver.point.marginal_error > self.plan_goal() {
                 // A rough plan's dual value is too low to be compared.
@@ -767,6 +769,9 @@ impl<'a> Run<'a> {
             }
             return Ok(Some(Termination::Converged));
         }
+        if self.comes_to_the_best(state) {
+            return Ok(Some(Termination::Converged));
+        }
         if state.iteration >= self.params.max_iterations {
             return Ok(Some(Termination::MaxIterations));
         }
@@ -796,6 +801,19 @@ impl<'a> Run<'a> {
             }
         }
         Ok(None)
+    }
+
+    /// Whether a further start is on its way to the loss that is the lowest so far: what is left of it would tell nothing new.
+    fn comes_to_the_best(&self, state: &FitState) -> bool {
+        let point = &state.solver.point;
+        let is_near = |best: &Candidate| {
+            let same = (point.loss - best.point.loss).abs() <= SAME * best.point.loss.abs();
+            same && best.termination == Termination::Converged
+        };
+        state.stage == Stage::Final
+            && !state.searching
+            && point.relative_gradient <= LOOSE
+            && state.best.as_ref().is_some_and(is_near)
     }
 
     /// The next step of a start by continuation: a larger epsilon, from here.
