@@ -49,7 +49,7 @@ describe('embedding', () => {
     const byPerplexity = await picture(page, SCATTER);
     assert.notEqual(byPerplexity, byLabel);
     assert.equal(await page.locator('#legend h3').textContent(), 'perplexity');
-    assert.deepEqual(await page.locator('#legend .ends span').allTextContents(), ['1.056', '9.329']);
+    assert.deepEqual(await page.locator('#legend .ends span').allTextContents(), ['1.109', '10.06']);
     await page.locator('#colour').selectOption('feature');
     await page.locator('#feature').fill('g509');
     await page.locator('#feature').press('Enter');
@@ -69,14 +69,14 @@ describe('embedding', () => {
     await over.scrollIntoViewIfNeeded();
     await over.hover({ position: await position(page, 0) });
     const tip = (await page.locator('#tip').innerText()).split('\n');
-    assert.deepEqual(tip.slice(0, 4), ['train_01', 'EWS', 'spreads to', 'train_02 EWS 33.1%']);
+    assert.deepEqual(tip.slice(0, 4), ['train_01', 'EWS', 'spreads to', 'train_02 EWS 33.4%']);
     await over.hover({ position: { x: 3, y: 3 } });
     assert.equal(await page.locator('#tip').isVisible(), false);
     const without = await picture(page, SCATTER);
     await over.click({ position: await position(page, 0) });
     assert.equal(await page.locator('#sample h3').textContent(), 'train_01');
     const partners = await page.locator('#sample li button').allInnerTexts();
-    assert.match(partners[0]!, /^train_02 EWS\s+33\.1%/);
+    assert.match(partners[0]!, /^train_02 EWS\s+33\.4%/);
     assert.ok(partners.length >= 2);
     await page.waitForTimeout(50);
     assert.notEqual(await picture(page, SCATTER), without, 'links are drawn');
@@ -221,7 +221,7 @@ describe('path', () => {
     await settle(page);
     const first = await positions(page);
     assert.notDeepEqual(first, before);
-    assert.match((await page.locator('#epsilon-text').textContent())!, /^epsilon 2\.8\d+ · perplexity 1\.0\d+ · explained 48\.3% · 1-NN error 1\.6%$/);
+    assert.match((await page.locator('#epsilon-text').textContent())!, /^epsilon 3\.2\d+ · perplexity 1\.0\d+ · explained 48\.3% · 1-NN error 1\.6%$/);
     assert.notEqual(await picture(page, '#path-charts .chart:nth-child(2) canvas'), marked, 'the mark has moved');
     // The first step is PCA, nearly.
     await page.locator('#views label', { hasText: 'PCA' }).click();
