@@ -86,7 +86,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     println!("# How many starts does a small fit need?\n");
     println!(
-        "Made by `python3 bench/starts.py`. {settings} settings: {}; three numbers of components each, ",
+        "Made by `python3 bench/starts.py`. {settings} settings: {}; three numbers of components each,",
         names.join("; ")
     );
     println!(
