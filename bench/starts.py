@@ -10,8 +10,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 AFTER = """
 A fit makes the starts of the second row where there are at most 1000 samples, and the first beyond. More would be better on data
-without structure, but each random start costs more passes than a fit from PCA: with one of them a fit of khan2001 takes more than twice
-as long as it did with PCA alone. `--restarts` adds them where the optimum matters more than the time.
+without structure, but each random start costs more passes than a fit from PCA (by the last column). `--restarts` adds them where the optimum
+matters more than the time.
 """
 
 

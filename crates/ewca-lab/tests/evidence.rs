@@ -49,7 +49,7 @@ fn every_measure_of_every_method_is_there_and_sensible() {
         assert!(grid.filter(|r| r.rule.starts_with("multiple")).all(|r| r.gain.mean <= oracle + 1e-9));
     }
     let perplexity = find("easy", "ewca", "perplexity 5", Measure::Error).perplexity;
-    // The optimum of so clear a set jumps near there, and no epsilon gives what lies between.
+    // 5.82 is found, where 5 is wanted: looser than it was (0.1), and why is not known yet. A jump of the optimum is likely.
     assert!((perplexity - 5.0).abs() < 1.0, "{perplexity}");
     let text = evidence_markdown(&sets, &rows, &summaries(&rows));
     assert!(text.contains("| easy | 24 | 6 | 2 |") && !text.contains("NaN"), "{text}");
