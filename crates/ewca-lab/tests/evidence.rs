@@ -48,9 +48,9 @@ fn every_measure_of_every_method_is_there_and_sensible() {
         let grid = rows.iter().filter(|r| r.set == "harder" && r.k == 2 && r.method == "ewca" && r.measure == measure);
         assert!(grid.filter(|r| r.rule.starts_with("multiple")).all(|r| r.gain.mean <= oracle + 1e-9));
     }
-    let perplexity = find("easy", "ewca", "perplexity 5", Measure::Error).perplexity;
-    // 5.82 is found, where 5 is wanted: looser than it was (0.1), and why is not known yet. A jump of the optimum is likely.
-    assert!((perplexity - 5.0).abs() < 1.0, "{perplexity}");
+    // That of the easy set jumps over 5 (`the_nearer_side_of_a_jump_is_taken` in the library's tests).
+    let perplexity = find("harder", "ewca", "perplexity 5", Measure::Error).perplexity;
+    assert!((perplexity - 5.0).abs() < 0.1, "{perplexity}");
     let text = evidence_markdown(&sets, &rows, &summaries(&rows));
     assert!(text.contains("| easy | 24 | 6 | 2 |") && !text.contains("NaN"), "{text}");
 }

@@ -95,7 +95,8 @@ pub fn write(out: &mut dyn Write, key: &str, text: &str, mut tensors: Vec<Tensor
     out.write_all(&sum.finalize())
 }
 
-/// Whether the checksum of a file is that of what it says; `text` is that of its metadata.
+/// Whether the checksum of a file is that of what it says; `text` is that of its metadata. A fuzzer, which could not find one, is not asked
+/// for it: what lies behind must stand files that somebody has signed anew.
 pub fn is_whole(text: &str, tensors: &SafeTensors<'_>) -> bool {
     let mut all = tensors.tensors();
     let Some(at) = all.iter().position(|(name, _)| name == CHECKSUM) else { return false };
@@ -106,7 +107,7 @@ pub fn is_whole(text: &str, tensors: &SafeTensors<'_>) -> bool {
         announce(&mut sum, name, view.dtype(), view.shape());
         sum.update(view.data());
     }
-    checksum.data() == &sum.finalize()[..]
+    cfg!(fuzzing) || checksum.data() == &sum.finalize()[..]
 }
 
 /// Wide numbers first, so that each begins at a multiple of its size; then by name.

@@ -34,7 +34,7 @@ const RUNG_GRADIENT: f64 = 1e-2;
 const SECOND_START: usize = 1000;
 /// How near the perplexity of a fit must be to the wanted one; and how often all starts may be made again for that.
 const CLOSE: f64 = 5e-3;
-const MAX_ROUNDS: usize = 6;
+const MAX_ROUNDS: usize = 20;
 /// An end must be lower than the best one so far by this part of the variance to replace it: less is the same optimum.
 const LOWER: f64 = 1e-10;
 /// Ends that are the same to this part of their loss agree.
@@ -237,7 +237,7 @@ impl FitState {
             && positive(self.total_variance)
             && rung
             && self.start < self.starts.count()
-            && self.rounds <= MAX_ROUNDS
+            && self.rounds <= MAX_ROUNDS + 1
             && self.attempt < usize::MAX / 2
             && self.iteration < usize::MAX / 2
             && self.tally.passes < usize::MAX / 2
@@ -665,19 +665,28 @@ impl<'a> Run<'a> {
     }
 
     /// Where several starts were made at an epsilon that was searched for, and the best end has another perplexity than the search saw: all
-    /// starts again at a better epsilon.
+    /// starts again at a better epsilon. Where none has the wanted perplexity, since the optimum jumps, at the nearer side of the jump.
     fn epsilon_moved_after_all_starts(&self, objective: &mut Objective, state: &mut FitState) -> Result<bool> {
         let (Some(search), Some(best)) = (&mut state.search, &state.best) else { return Ok(false) };
-        if state.starts.count() == 1 || state.rounds >= MAX_ROUNDS {
+        if state.starts.count() == 1 || state.rounds > MAX_ROUNDS {
             return Ok(false);
         }
         objective.epsilon = state.epsilon;
         let perplexity = perplexity(objective, &best.point)?.overall;
-        let lowest = smallest_epsilon(&best.point);
-        let Some(epsilon) = search.next(state.epsilon, perplexity, CLOSE, lowest) else {
-            return Ok(false);
+        let next = search.next(state.epsilon, perplexity, CLOSE, smallest_epsilon(&best.point));
+        let epsilon = match next.filter(|_| state.rounds < MAX_ROUNDS) {
+            Some(epsilon) => {
+                state.rounds += 1;
+                epsilon
+            }
+            None => match search.nearer_side().filter(|side| *side != state.epsilon) {
+                Some(side) if !search.is_close(perplexity, CLOSE) => {
+                    state.rounds = MAX_ROUNDS + 1;
+                    side
+                }
+                _ => return Ok(false),
+            },
         };
-        state.rounds += 1;
         state.epsilon = epsilon;
         state.best = None;
         state.ends.clear();

@@ -5,6 +5,21 @@ use serde::{Deserialize, Serialize};
 const MAX_ROUNDS: usize = 60;
 /// How far above the smallest perplexity that can be had a fit is taken, on the scale of logarithms.
 const ABOVE_FLOOR: f64 = 0.01;
+/// Between bounds so near to one another, in units of what is close enough, the perplexity jumps.
+const NARROW: f64 = 0.1;
+
+/// An epsilon, and the perplexity there.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+struct Tried {
+    epsilon: f64,
+    perplexity: f64,
+}
+
+impl Tried {
+    fn logs(self) -> (f64, f64) {
+        (self.epsilon.ln(), self.perplexity.ln())
+    }
+}
 
 /// A bracketed secant iteration on log(perplexity) against log(epsilon): the perplexity rises with epsilon.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -12,12 +27,14 @@ pub(crate) struct Search {
     target: f64,
     /// The logarithm of the number of samples: perplexities are below it.
     most: f64,
-    /// The largest log(epsilon) known to be too small, and the smallest known to be too large.
-    lower: Option<f64>,
-    upper: Option<f64>,
-    /// The newest point: log(epsilon), log(perplexity).
-    last: Option<(f64, f64)>,
+    /// The largest epsilon known to be too small, and the smallest known to be too large.
+    lower: Option<Tried>,
+    upper: Option<Tried>,
+    /// The newest.
+    last: Option<Tried>,
     slope: f64,
+    /// How far the bounds were apart, on the scale of logarithms, when the last step was chosen.
+    width: Option<f64>,
     /// The least step while one of the bounds is missing; it doubles.
     reach: f64,
     rounds: usize,
@@ -35,6 +52,7 @@ impl Search {
             upper: None,
             last: None,
             slope: if slope.is_nan() { 1.0 } else { slope.clamp(0.2, 10.0) },
+            width: None,
             reach: 0.01,
             rounds: 0,
             floor: None,
@@ -49,9 +67,10 @@ impl Search {
 
     /// Whether the numbers are such as a search has: it may come from a file.
     pub fn is_sane(&self) -> bool {
-        let bounds = [self.lower, self.upper, self.last.map(|last| last.0), self.last.map(|last| last.1), self.floor];
-        let numbers = [self.target, self.most, self.slope, self.reach];
-        numbers.into_iter().chain(bounds.into_iter().flatten()).all(f64::is_finite) && self.slope > 0.0
+        let tried = [self.lower, self.upper, self.last].into_iter().flatten();
+        let positive =
+            tried.flat_map(|t| [t.epsilon, t.perplexity]).chain(self.floor).all(|x| x.is_normal() && x > 0.0);
+        positive && [self.target, self.most, self.slope, self.reach].iter().all(|x| x.is_finite()) && self.slope > 0.0
     }
 
     /// The next epsilon, at least `lowest`, or none when the perplexity is within the relative distance `close` of the target, or as near
@@ -59,7 +78,7 @@ impl Search {
     pub fn next(&mut self, epsilon: f64, perplexity: f64, close: f64, lowest: f64) -> Option<f64> {
         let (x, y, lowest) = (epsilon.ln(), perplexity.ln(), lowest.ln());
         self.rounds += 1;
-        if (y - self.target).abs() <= close || self.rounds >= MAX_ROUNDS {
+        if self.is_close(perplexity, close) || self.rounds >= MAX_ROUNDS {
             return None;
         }
         if y > self.target && x <= lowest + 1e-9 {
@@ -68,34 +87,49 @@ impl Search {
             self.target = (y + ABOVE_FLOOR).min(0.5 * (y + self.most));
             self.forget_bounds();
         }
+        let tried = Tried { epsilon, perplexity };
         let bound = if y < self.target { &mut self.lower } else { &mut self.upper };
-        *bound = Some(x);
-        if let (Some(lower), Some(upper)) = (self.lower, self.upper) {
-            // A jump of the optimum, or bounds that the moving subspace has overtaken: nothing in between.
-            if upper - lower < 1e-7 {
-                return None;
-            }
+        *bound = Some(tried);
+        let bounds = self.lower.zip(self.upper).map(|(lower, upper)| (lower.epsilon.ln(), upper.epsilon.ln()));
+        // A jump of the optimum, or bounds that the moving subspace has overtaken: nothing in between.
+        if bounds.is_some_and(|(lower, upper)| upper - lower < NARROW * close) {
+            return None;
         }
-        if let Some((x0, y0)) = self.last
+        if let Some((x0, y0)) = self.last.map(Tried::logs)
             && (x - x0).abs() > 1e-9
         {
             self.slope = ((y - y0) / (x - x0)).clamp(0.2, 10.0);
         }
-        self.last = Some((x, y));
+        self.last = Some(tried);
         let step = ((self.target - y) / self.slope).clamp(-4.0, 4.0);
-        let next = match (self.lower, self.upper) {
-            (Some(lower), Some(upper)) => {
-                let inner = lower + 0.05 * (upper - lower)..=upper - 0.05 * (upper - lower);
-                if inner.contains(&(x + step)) { x + step } else { 0.5 * (lower + upper) }
+        let next = match bounds {
+            Some((lower, upper)) => {
+                let width = upper - lower;
+                let halved = self.width.is_none_or(|before| width <= 0.5 * before);
+                self.width = Some(width);
+                let inner = lower + 0.05 * width..=upper - 0.05 * width;
+                if halved && inner.contains(&(x + step)) { x + step } else { 0.5 * (lower + upper) }
             }
             // Where the perplexity hardly answers, steps grow until it does.
-            _ => {
+            None => {
                 let long = step.abs().max(self.reach);
                 self.reach = (2.0 * self.reach).min(4.0);
                 x + long.copysign(step)
             }
         };
         Some(next.max(lowest).exp())
+    }
+
+    /// Whether a perplexity is as near to the target as is asked for, on the scale of logarithms.
+    pub fn is_close(&self, perplexity: f64, close: f64) -> bool {
+        (perplexity.ln() - self.target).abs() <= close
+    }
+
+    /// The epsilon next to the target whose perplexity is the nearer one, where there is one on each side.
+    pub fn nearer_side(&self) -> Option<f64> {
+        let (lower, upper) = self.lower.zip(self.upper)?;
+        let distance = |tried: Tried| (tried.logs().1 - self.target).abs();
+        Some(if distance(lower) < distance(upper) { lower } else { upper }.epsilon)
     }
 
     /// Forgets the bounds, keeps the slope: for when the subspace has changed.
@@ -105,7 +139,7 @@ impl Search {
     }
 
     fn forget_bounds(&mut self) {
-        (self.lower, self.upper, self.last, self.reach) = (None, None, None, 0.01);
+        (self.lower, self.upper, self.last, self.width, self.reach) = (None, None, None, None, 0.01);
     }
 }
 
@@ -135,8 +169,14 @@ mod tests {
             assert_eq!(search.floor(), None);
         }
         let jump = |e: f64| if e < 7.0 { 5.0 } else { 20.0 };
-        let (epsilon, _) = found(&mut Search::new(10.0, 100.0, 1.0), 1.0, 1e-3, jump);
-        assert!((epsilon / 7.0 - 1.0).abs() < 1e-3);
+        for (wanted, nearest) in [(6.0, 5.0), (9.9, 5.0), (10.1, 20.0), (18.0, 20.0)] {
+            let mut search = Search::new(wanted, 100.0, 1.0);
+            let (epsilon, rounds) = found(&mut search, 1.0, 1e-3, jump);
+            assert!((epsilon / 7.0 - 1.0).abs() < 1e-3 && rounds < 25, "{epsilon} {rounds}");
+            assert_eq!(jump(search.nearer_side().unwrap()), nearest, "{wanted}");
+            search.again();
+            assert_eq!(search.nearer_side(), None);
+        }
     }
 
     #[test]
