@@ -130,7 +130,6 @@ mod fit;
 mod kernel;
 mod matrix;
 mod parallel;
-mod path;
 mod samples;
 mod solvers;
 mod subspace;

@@ -6,78 +6,55 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::driver::{Run, pca_frame, reduced};
 use super::params::{Params, Smoothing, Start};
+use super::perplexity_search::first_epsilon;
+use super::session::{MANY_SAMPLES, Session, StartingPoint, pca_frame};
 use super::{Control, Model, Observer, Phase, Progress};
 use crate::error::Result;
 use crate::kernel::{Kernel, neighbours_together};
 use crate::matrix::Matrix;
-use crate::parallel::StopFlag;
 use crate::samples::{Samples, Span};
 use crate::subspace::polar_factor;
 use crate::team::Member;
 
-/// Fits of at least this many samples begin with fewer.
-pub(crate) const MANY: usize = 8192;
 /// The fewest samples to begin with.
-const FEW: usize = 1600;
+const FEWEST_SAMPLES: usize = 1600;
 /// From one level to the next.
 const FACTOR: usize = 5;
 /// Accurate enough for a start.
 const TOLERANCE: f64 = 1e-3;
 
-/// A start: a frame, and a potential where one is known.
-#[derive(Debug)]
-pub(crate) struct Warm {
-    pub frame: Matrix,
-    pub potential: Option<Vec<f64>>,
-}
-
-/// A better start than `frame`, at the `epsilon` (in units of the span) that is wanted for that frame.
-pub(crate) fn coarse_start(
-    span: &Span,
-    params: &Params,
-    member: &Member,
-    observer: &mut dyn Observer,
-    frame: Matrix,
-    epsilon: impl Fn(&Warm) -> f64,
-) -> Result<Warm> {
-    let n = span.weights.len();
-    let mut warm = Warm { frame, potential: None };
-    if n < MANY {
-        return Ok(warm);
+/// Where a fit begins: at its first frame, or, where there are so many samples that it pays, where fits of fewer samples ended.
+pub(super) fn starting_point(session: &mut Session<'_>) -> Result<StartingPoint> {
+    let mut start = StartingPoint { frame: session.first.clone(), potential: None };
+    let n = session.span.weights.len();
+    if n < MANY_SAMPLES || !session.params.coarse_to_fine {
+        return Ok(start);
     }
-    let order = neighbours_together(&span.leading_axes(params.components));
-    let mut steps: Vec<usize> =
-        std::iter::successors(Some(FACTOR), |step| Some(step * FACTOR)).take_while(|s| n / s >= FEW).collect();
+    let order = neighbours_together(&session.span.leading_axes(session.params.components));
+    let mut steps: Vec<usize> = std::iter::successors(Some(FACTOR), |step| Some(step * FACTOR))
+        .take_while(|s| n / s >= FEWEST_SAMPLES)
+        .collect();
     while let Some(step) = steps.pop() {
         // Neighbours stand together: every so-many-th sample is a fair share of each neighbourhood.
         let few: Vec<usize> = order.iter().copied().skip(step / 2).step_by(step).collect();
-        observer.phase(Phase::Coarse { samples: few.len() });
-        warm = level(span, params, member, &mut Preparing(observer), &few, warm, &epsilon)?;
-        StopFlag(observer.stop_flag()).check()?;
+        session.observer.phase(Phase::Coarse { samples: few.len() });
+        start = level(session, &few, start)?;
+        session.stop.check()?;
     }
-    Ok(warm)
+    Ok(start)
 }
 
 /// The start after a fit of a `few` samples.
-fn level(
-    span: &Span,
-    params: &Params,
-    member: &Member,
-    observer: &mut Preparing<'_>,
-    few: &[usize],
-    start: Warm,
-    epsilon: impl Fn(&Warm) -> f64,
-) -> Result<Warm> {
-    let rank = span.rank();
+fn level(session: &mut Session<'_>, few: &[usize], start: StartingPoint) -> Result<StartingPoint> {
+    let (span, params, member) = (session.span.clone(), session.params, &session.member);
     let rows = span.rows(few);
     let weights: Vec<f64> = few.iter().map(|&i| span.weights[i]).collect();
-    let samples = Samples::new(&rows, few.len(), rank)?.with_weights(&weights)?;
-    let smoothing = Smoothing::Epsilon(epsilon(&start));
+    let samples = Samples::new(&rows, few.len(), span.rank())?.with_weights(&weights)?;
+    let (epsilon, _) = first_epsilon(&span, params, &start.frame, start.potential.as_deref());
     let all_landmarks = params.landmarks.filter(|m| *m < span.weights.len());
     let params = Params {
-        smoothing,
+        smoothing: Smoothing::Epsilon(epsilon),
         start: Start::Loadings(start.frame),
         tolerance: params.tolerance.max(TOLERANCE),
         max_iterations: 50,
@@ -86,16 +63,17 @@ fn level(
         landmarks: params.landmarks.filter(|m| few.len() / 4 > *m),
         ..params.clone()
     };
-    let (own, memory) = reduced(&samples, &params, observer)?;
-    let mut run = Run::new(own.clone(), memory, &params, member.clone(), observer, std::time::Instant::now());
-    let frame = run.first_frame(&samples)?;
-    let state = run.begin(frame, start.potential.map(|potential| few.iter().map(|&i| potential[i]).collect()), None)?;
-    let ((frame, potential), model) = run.finished(&samples, state)?;
-    let (frame, _) = own.loadings(&samples, &frame)?;
+    let mut observer = Preparing(session.observer);
+    let mut of_few = Session::open(&samples, &params, member.clone(), &mut observer)?;
+    let potential = start.potential.map(|potential| few.iter().map(|&i| potential[i]).collect());
+    let state = of_few.begin(StartingPoint { frame: of_few.first.clone(), potential }, None)?;
+    let (end, model) = of_few.run_to_model(&samples, state)?;
+    let own = &of_few.span;
+    let (frame, _) = own.loadings(&samples, &end.frame)?;
     let (own_axes, _) = own.loadings(&samples, &pca_frame(own.rank(), params.components))?;
-    let frame = carried_over(&own_axes, &pca_frame(rank, params.components), &frame)?;
-    let potential = extended(span, member, few, (&frame, &potential), &model, all_landmarks);
-    Ok(Warm { potential: Some(potential), frame })
+    let frame = carried_over(&own_axes, &pca_frame(span.rank(), params.components), &frame)?;
+    let potential = end.potential.map(|of_few| extended(&span, member, few, (&frame, &of_few), &model, all_landmarks));
+    Ok(StartingPoint { frame, potential })
 }
 
 /// `frame` turned as `from` must be turned to become `to`. The principal axes of a few samples differ from those of all by chance, and

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::samples::{SMALL_GRAM, Samples, Scalar, WHOLE};
 
-use super::coarse::MANY;
+use super::session::MANY_SAMPLES;
 
 /// Up to this many samples the kernel is stored, at most 134 MB: somewhat faster there than computing it anew (bench/KERNEL.md); beyond,
 /// leaving pairs out wins more.
@@ -106,15 +106,15 @@ fn most_at_once(shape: &Shape, axes: usize, store_kernel: bool) -> usize {
     let products = times(order, 1024).min(PRODUCT_ROOM).saturating_mul(threads + 1);
     let reduction = [partial.max(eigen), strips, if n >= d || !whole { times(coordinates, 2) } else { 0 }];
     // The coordinates, and four times as many while the plan carries them; when M is taken apart they are gone.
-    let carried = if n < MANY { times(coordinates, 4) } else { times(times(n, axes.min(48)), 4) };
+    let carried = if n < MANY_SAMPLES { times(coordinates, 4) } else { times(times(n, axes.min(48)), 4) };
     let basis = if whole { square } else { times(d, axes) };
     let landmarks = shape.few_landmarks().map_or(0, |m| Kernel::landmark_bytes(m, k.max(axes.min(48))) / 8);
     let finish = [basis, coordinates, carried.max(eigen), Kernel::bytes(n, k, store_kernel) / 8, landmarks];
     // Rows of distances by which the first epsilon is guessed.
-    let rows = if n < MANY { 16 } else { ((1 << 22) / n).clamp(16, 100) };
+    let rows = if n < MANY_SAMPLES { 16 } else { ((1 << 22) / n).clamp(16, 100) };
     let guess = [basis, coordinates, times(n, rows)];
     // The fit of a fifth of the samples that comes first: its data, its coordinates, its kernel.
-    let few = if n < MANY { 0 } else { n.div_ceil(5) };
+    let few = if n < MANY_SAMPLES { 0 } else { n.div_ceil(5) };
     let kernel = Kernel::bytes(few, k, few <= STORED_SAMPLES) / 8;
     let coarse = [basis, coordinates, times(times(few, axes), 6), if few > 0 { kernel } else { 0 }];
     let always = [

@@ -1,16 +1,46 @@
-//! From parameters and samples to a model: params -> checked -> the driver's loop -> model.
+//! From parameters and samples to a model: params -> checked -> session (reduce -> start -> run -> finish) -> model.
 
 mod certificate;
 mod coarse;
-pub(crate) mod driver;
+mod driver;
+mod finish;
 mod memory;
 mod model;
 mod observer;
 mod params;
-mod search;
+mod path;
+mod perplexity_search;
+mod session;
+mod state;
 
 pub use certificate::{Approximation, Certificate, Termination};
-pub use driver::FitState;
 pub use model::{Model, Perplexity, Timings};
 pub use observer::{Control, Iteration, Observer, Phase, Progress};
 pub use params::{CheckedParams, DEFAULT_PERPLEXITY, Ewca, Params, Start};
+pub use state::FitState;
+
+use crate::error::Result;
+use crate::parallel;
+use crate::samples::{Samples, Scalar};
+use session::Session;
+
+/// Fits, or goes on with a fit.
+fn fit<T: Scalar>(
+    samples: &Samples<'_, T>,
+    params: &Params,
+    resumed: Option<FitState>,
+    observer: &mut dyn Observer,
+) -> Result<Model> {
+    parallel::with_threads(params.threads, || {
+        let mut session = Session::open(samples, params, samples.member().clone(), observer)?;
+        let state = match resumed {
+            Some(state) => session.adopt_state(state)?,
+            None => {
+                let start = coarse::starting_point(&mut session)?;
+                session.begin(start, None)?
+            }
+        };
+        let (_, model) = session.run_to_model(samples, state)?;
+        Ok(model)
+    })?
+}

@@ -5,11 +5,10 @@ use serde::{Deserialize, Serialize};
 #[cfg(doc)]
 use super::Perplexity;
 use super::memory::{self, Shape};
-use super::{Control, FitState, Model, Observer, Progress, driver};
+use super::{Control, FitState, Model, Observer, Progress};
 use crate::error::{Error, Result};
 use crate::kernel::Simd;
 use crate::matrix::Matrix;
-use crate::path;
 use crate::samples::{Samples, Scalar};
 use crate::solvers::Solver;
 
@@ -304,7 +303,7 @@ impl CheckedParams {
     /// Fits under the eyes of an observer, which sees every iteration and may stop the fit. A stopped fit returns its best
     /// model, marked as interrupted.
     pub fn fit_observed<T: Scalar>(&self, samples: &Samples<'_, T>, observer: &mut dyn Observer) -> Result<Model> {
-        driver::fit(samples, &self.params, None, observer)
+        super::fit(samples, &self.params, None, observer)
     }
 
     /// Goes on from a state that an observer saved. The result has the same bits as that of a fit without interruption.
@@ -314,7 +313,7 @@ impl CheckedParams {
         state: FitState,
         observer: &mut dyn Observer,
     ) -> Result<Model> {
-        driver::fit(samples, &self.params, Some(state), observer)
+        super::fit(samples, &self.params, Some(state), observer)
     }
 
     /// One model for each epsilon, in the given order. They are fitted in ascending order, each from its smaller neighbour's
@@ -326,6 +325,6 @@ impl CheckedParams {
         epsilons: &[f64],
         observer: &mut dyn Observer,
     ) -> Result<Vec<Model>> {
-        path::fit_path(samples, &self.params, epsilons, observer)
+        super::path::fit_path(samples, &self.params, epsilons, observer)
     }
 }

@@ -2,6 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::model::Perplexity;
+use super::params::{DEFAULT_PERPLEXITY, Params, Smoothing};
+use super::session::MANY_SAMPLES;
+use crate::error::Result;
+use crate::kernel::exp_of_minus_all;
+use crate::matrix::{Matrix, dot};
+use crate::parallel;
+use crate::samples::Span;
+use crate::solvers::{Objective, Point};
+use crate::transport::row_entropies;
+
+/// The smallest epsilon of a search, in units of the smallest component: samples that still share something are at the same place.
+const SMALLEST_EPSILON: f64 = 1e-12;
 const MAX_ROUNDS: usize = 60;
 /// How far above the smallest perplexity that can be had a fit is taken, on the scale of logarithms.
 const ABOVE_FLOOR: f64 = 0.01;
@@ -23,7 +36,7 @@ impl Tried {
 
 /// A bracketed secant iteration on log(perplexity) against log(epsilon): the perplexity rises with epsilon.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Search {
+pub(super) struct PerplexitySearch {
     target: f64,
     /// The logarithm of the number of samples: perplexities are below it.
     most: f64,
@@ -42,7 +55,7 @@ pub(crate) struct Search {
     floor: Option<f64>,
 }
 
-impl Search {
+impl PerplexitySearch {
     /// For a perplexity among `samples`. `slope` is a first guess of how log(perplexity) grows with log(epsilon).
     pub fn new(target: f64, samples: f64, slope: f64) -> Self {
         Self {
@@ -133,7 +146,7 @@ impl Search {
     }
 
     /// Forgets the bounds, keeps the slope: for when the subspace has changed.
-    pub fn again(&mut self) {
+    pub fn reset_bracket(&mut self) {
         self.forget_bounds();
         self.rounds = 0;
     }
@@ -143,12 +156,125 @@ impl Search {
     }
 }
 
+pub(super) fn perplexity(objective: &mut Objective, point: &Point) -> Result<Perplexity> {
+    objective.kernel.set_points(&point.scores, objective.epsilon);
+    let u: Vec<f64> = objective.span.weights.iter().zip(&point.potential).map(|(a, f)| a * f.exp()).collect();
+    let Span { weights, total_count, .. } = &*objective.span;
+    let entropies = row_entropies(&objective.kernel, &u, weights, *total_count);
+    match objective.kernel.witnesses() {
+        Some(witnesses) => Perplexity::of(&entropies, &witnesses.iter().map(|&i| weights[i]).collect::<Vec<_>>()),
+        None => Perplexity::of(&entropies, weights),
+    }
+}
+
+/// The smallest epsilon that a search may try at these scores.
+pub(super) fn smallest_epsilon(point: &Point) -> f64 {
+    let smallest = point.variances.iter().rev().copied().find(|v| *v > 0.0).unwrap_or(1.0);
+    (SMALLEST_EPSILON * smallest).max(f64::MIN_POSITIVE)
+}
+
+/// The perplexity that is wanted, where one is.
+pub(super) fn target(span: &Span, params: &Params) -> Option<f64> {
+    match params.smoothing {
+        Smoothing::Epsilon(_) => None,
+        Smoothing::Perplexity(p) => Some(p),
+        Smoothing::Default => Some(DEFAULT_PERPLEXITY.min(1.0 + 0.3 * (span.count() - 1.0))),
+    }
+}
+
+/// The epsilon to begin with at `frame`, in units of the span, and how log(perplexity) grows with its logarithm.
+pub(super) fn first_epsilon(span: &Span, params: &Params, frame: &Matrix, potential: Option<&[f64]>) -> (f64, f64) {
+    match (params.smoothing, target(span, params)) {
+        (Smoothing::Epsilon(epsilon), _) => (epsilon / (span.unit * span.unit), 1.0),
+        (_, Some(p)) => first_guess(&span.scores(frame), span, potential, p),
+        (_, None) => (span.variances[0], 1.0),
+    }
+}
+
+/// A first epsilon for a wanted perplexity, from a few rows of the kernel, balanced by the potential where there is one; and how
+/// log(perplexity) grows with log(epsilon) there.
+fn first_guess(scores: &Matrix, span: &Span, potential: Option<&[f64]>, target: f64) -> (f64, f64) {
+    let weights = &span.weights;
+    let f = |i: usize| potential.map_or(0.0, |f| f[i]);
+    // The logarithm of a sample's share of the weight, for each of the samples that it stands for.
+    let log = |a: f64| span.total_count.map_or(a.ln(), |count| -count.ln());
+    let logs: Vec<f64> = weights.iter().enumerate().map(|(i, &a)| log(a) + f(i)).collect();
+    let scaled: Vec<f64> = weights.iter().enumerate().map(|(i, a)| a * f(i).exp()).collect();
+    let distances: Vec<Vec<f64>> = spread_rows(scores, weights)
+        .map(|i| {
+            let mut row = vec![0.0; scores.rows()];
+            for (l, z) in scores.row(i).into_iter().enumerate() {
+                row.iter_mut().zip(scores.column(l)).for_each(|(sum, x)| *sum += (z - x).powi(2));
+            }
+            row
+        })
+        .collect();
+    let log_perplexity = |epsilon: f64| {
+        let of_row = |row: &Vec<f64>| {
+            let mut kernel: Vec<f64> = row.iter().map(|d| d / epsilon).collect();
+            exp_of_minus_all(&mut kernel);
+            let (mut total, mut sum) = (0.0, 0.0);
+            for (((k, d), u), log) in kernel.iter().zip(row).zip(&scaled).zip(&logs) {
+                let mass = u * k;
+                // What is nothing has nothing to say, also where d / epsilon is infinite.
+                if mass > 0.0 {
+                    total += mass;
+                    sum += mass * (log - d / epsilon);
+                }
+            }
+            total.ln() - sum / total
+        };
+        let rows = parallel::blocks(distances.len(), 8);
+        let parts = parallel::map(&rows, distances.len() * scores.rows() * 20, |part| {
+            distances[part].iter().map(of_row).sum::<f64>()
+        });
+        parts.iter().sum::<f64>() / distances.len() as f64
+    };
+    let mean_distance = distances.iter().map(|row| dot(row, weights)).sum::<f64>() / distances.len() as f64;
+    let (mut low, mut high) = ((1e-9 * mean_distance).ln(), (1e3 * mean_distance).ln());
+    // Where passes are dear, a better guess saves some.
+    let near = if scores.rows() < MANY_SAMPLES { 0.1 } else { 0.003 };
+    while high - low > near {
+        let middle = 0.5 * (low + high);
+        if log_perplexity(middle.exp()) < target.ln() { low = middle } else { high = middle }
+    }
+    let guess = 0.5 * (low + high);
+    let slope = if scores.rows() < MANY_SAMPLES {
+        1.0
+    } else {
+        const STEP: f64 = 0.05;
+        (log_perplexity((guess + STEP).exp()) - log_perplexity((guess - STEP).exp())) / (2.0 * STEP)
+    };
+    (guess.exp(), slope)
+}
+
+/// Samples that are spread over the cloud: those at equal steps of weight along the first axis. The choice depends neither on the
+/// samples' order nor on whether weights or repeated samples were given, and so the search ends at the same epsilon.
+fn spread_rows(scores: &Matrix, weights: &[f64]) -> impl Iterator<Item = usize> {
+    let rows = if scores.rows() < MANY_SAMPLES { 16 } else { ((1 << 22) / scores.rows()).clamp(16, 100) };
+    let along = scores.column(0);
+    let mut order: Vec<usize> = (0..along.len()).collect();
+    order.sort_by(|&i, &j| along[i].total_cmp(&along[j]));
+    let mut reached = 0.0;
+    let ends: Vec<f64> = order
+        .iter()
+        .map(|&i| {
+            reached += weights[i];
+            reached
+        })
+        .collect();
+    (0..rows).map(move |step| {
+        let at = (step as f64 + 0.5) / rows as f64;
+        order[ends.partition_point(|&end| end < at).min(order.len() - 1)]
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     /// Where the search ends, and after how many rounds.
-    fn found(search: &mut Search, start: f64, close: f64, curve: impl Fn(f64) -> f64) -> (f64, usize) {
+    fn found(search: &mut PerplexitySearch, start: f64, close: f64, curve: impl Fn(f64) -> f64) -> (f64, usize) {
         let (mut epsilon, mut rounds) = (start, 0);
         while let Some(next) = search.next(epsilon, curve(epsilon), close, 1e-12) {
             assert!(next >= 1e-12 * (1.0 - 1e-12));
@@ -162,7 +288,7 @@ mod tests {
     fn finds_its_target_on_curves_and_stops_at_jumps() {
         let curve = |e: f64| 1.0 + 99.0 * e / (e + 30.0);
         for (start, target) in [(1e-3, 10.0), (1e6, 10.0), (1.0, 1.05), (1.0, 95.0), (1e-12, 10.0)] {
-            let mut search = Search::new(target, 100.0, 1.0);
+            let mut search = PerplexitySearch::new(target, 100.0, 1.0);
             let (epsilon, rounds) = found(&mut search, start, 1e-3, curve);
             assert!((curve(epsilon) / target - 1.0).abs() < 2e-3, "{start} {target} {epsilon}");
             assert!(rounds < 25, "{rounds}");
@@ -170,11 +296,11 @@ mod tests {
         }
         let jump = |e: f64| if e < 7.0 { 5.0 } else { 20.0 };
         for (wanted, nearest) in [(6.0, 5.0), (9.9, 5.0), (10.1, 20.0), (18.0, 20.0)] {
-            let mut search = Search::new(wanted, 100.0, 1.0);
+            let mut search = PerplexitySearch::new(wanted, 100.0, 1.0);
             let (epsilon, rounds) = found(&mut search, 1.0, 1e-3, jump);
             assert!((epsilon / 7.0 - 1.0).abs() < 1e-3 && rounds < 25, "{epsilon} {rounds}");
             assert_eq!(jump(search.nearer_side().unwrap()), nearest, "{wanted}");
-            search.again();
+            search.reset_bracket();
             assert_eq!(search.nearer_side(), None);
         }
     }
@@ -183,14 +309,14 @@ mod tests {
     fn ends_just_above_a_floor() {
         for (start, wanted) in [(1.0, 5.0), (1e-9, 5.0), (1e5, 29.0)] {
             let curve = |e: f64| 30.0 + 70.0 * e / (e + 3.0);
-            let mut search = Search::new(wanted, 100.0, 1.0);
+            let mut search = PerplexitySearch::new(wanted, 100.0, 1.0);
             let (epsilon, rounds) = found(&mut search, start, 1e-3, curve);
             assert!((search.floor().unwrap() - 30.0).abs() < 1e-6);
             assert!((curve(epsilon).ln() - 30f64.ln() - ABOVE_FLOOR).abs() < 2e-3, "{}", curve(epsilon));
             assert!(rounds < 40, "{rounds}");
         }
         // A floor next to the number of samples.
-        let mut search = Search::new(5.0, 100.0, 1.0);
+        let mut search = PerplexitySearch::new(5.0, 100.0, 1.0);
         let (epsilon, _) = found(&mut search, 1.0, 1e-4, |e: f64| 99.5 + 0.5 * e / (e + 1.0));
         assert!(epsilon > 0.1 && epsilon < 10.0, "{epsilon}");
     }

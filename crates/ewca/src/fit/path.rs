@@ -2,16 +2,14 @@
 //!
 //! Epsilons are taken in ascending order, from the PCA side: coming down from a large epsilon ends in collapsed optima.
 
-use std::time::Instant;
-
+use super::session::{Session, StartingPoint, check_epsilon};
+use super::{Model, Observer, Params, Termination};
 use crate::error::{Error, Result};
-use crate::fit::driver::{Run, check_epsilon, reduced};
-use crate::fit::{Model, Observer, Params, Termination};
 use crate::parallel;
 use crate::samples::{Samples, Scalar};
 
 /// One model for each epsilon, in the given order. When the observer stops it, the models up to there, in ascending order.
-pub(crate) fn fit_path<T: Scalar>(
+pub(super) fn fit_path<T: Scalar>(
     samples: &Samples<'_, T>,
     params: &Params,
     epsilons: &[f64],
@@ -27,17 +25,14 @@ pub(crate) fn fit_path<T: Scalar>(
     let mut order: Vec<usize> = (0..epsilons.len()).collect();
     order.sort_by(|&i, &j| epsilons[i].total_cmp(&epsilons[j]));
     parallel::with_threads(params.threads, || {
-        let clock = Instant::now();
-        let (span, memory) = reduced(samples, params, observer)?;
-        epsilons.iter().try_for_each(|&epsilon| check_epsilon(epsilon, &span))?;
-        let mut run = Run::new(span, memory, params, samples.member().clone(), observer, clock);
-        let mut frame = run.first_frame(samples)?;
-        let mut potential = run.flat_potential();
+        let mut session = Session::open(samples, params, samples.member().clone(), observer)?;
+        epsilons.iter().try_for_each(|&epsilon| check_epsilon(epsilon, &session.span))?;
+        let mut start = StartingPoint { frame: session.first.clone(), potential: None };
         let mut models = Vec::with_capacity(order.len());
         for &at in &order {
-            let state = run.begin(frame, Some(potential), Some(epsilons[at]))?;
-            let (warm, model) = run.finished(samples, state)?;
-            (frame, potential) = warm;
+            let state = session.begin(start, Some(epsilons[at]))?;
+            let (end, model) = session.run_to_model(samples, state)?;
+            start = end;
             let interrupted = model.termination == Termination::Interrupted;
             models.push((at, model));
             if interrupted {

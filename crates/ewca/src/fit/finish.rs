@@ -1,0 +1,212 @@
+//! The end of a fit: loadings and scores in their canonical form, and the certificate of just these.
+
+use std::time::Duration;
+
+use super::certificate::{angles, approximation, duality_gap, residuals_in_features, rounding};
+use super::model::{Perplexity, Timings};
+use super::params::Smoothing;
+use super::perplexity_search::{PerplexitySearch, perplexity, target};
+use super::session::{PARTIAL_AXES_SHARE, Session, pca_frame};
+use super::state::{Candidate, FitState, is_same_loss};
+use super::{Certificate, Model, Termination};
+use crate::error::Result;
+use crate::matrix::{Matrix, dot};
+use crate::samples::{Samples, Scalar, Span};
+use crate::solvers::{Objective, Point, component_residuals, largest};
+use crate::subspace::{Orthonormalisation, canonical_signs, grassmann_distance, polar_correction, principal_rotation};
+use crate::transport::Balancer;
+
+/// The subspace of a fit in its canonical frame: uncorrelated scores in the order of their variances, and signs that do not depend on
+/// the way there.
+pub(super) struct CanonicalEnd {
+    components: Matrix,
+    scores: Matrix,
+    explained_variance: Vec<f64>,
+    /// With an accurate plan.
+    point: Point,
+    /// Of each component, relative to itself, in the data's own features.
+    residuals: Vec<f64>,
+    /// What the gradient has outside of the axes, where it was computed in some of them only and that is too much.
+    pub outside: Option<Matrix>,
+}
+
+impl Session<'_> {
+    /// The best end in its canonical frame.
+    pub(super) fn canonical_end<T: Scalar>(
+        &self,
+        samples: &Samples<'_, T>,
+        objective: &mut Objective,
+        best: &Candidate,
+    ) -> Result<CanonicalEnd> {
+        let span = &self.span;
+        let (mut loadings, mut scores) = span.loadings(samples, &best.point.frame)?;
+        match polar_correction(&loadings)? {
+            Some(correction) => (loadings, scores) = (loadings.times(&correction), scores.times(&correction)),
+            None => {
+                // Directions that the squaring of the data has blurred.
+                loadings = Orthonormalisation::Qr.of(&loadings)?;
+                scores = samples.project(samples.mean(), &loadings)?;
+            }
+        }
+        let (explained_variance, rotation) = principal_rotation(&scores, samples.weights())?;
+        let mut components = loadings.times(&rotation);
+        let signs = canonical_signs(&components);
+        let mut turn = rotation;
+        turn.scale_columns(&signs);
+        components.scale_columns(&signs);
+        let scores = scores.times(&turn);
+
+        let frame = best.point.frame.times(&turn);
+        let active =
+            Matrix::from_fn(span.active.len(), scores.columns(), |i, j| scores.get(span.active[i], j) / span.unit);
+        let mut balancer = Balancer::default();
+        let potential = best.point.potential.clone();
+        let (point, columns) =
+            objective.evaluate_with_columns(frame, active, potential, &mut balancer, self.plan_goal());
+        let outside = if span.is_partial() { span.outside(samples, &columns)? } else { None };
+        let residuals_outside = outside
+            .as_ref()
+            .map(|outside| component_residuals(outside, &point.compression, &point.variances))
+            .unwrap_or_default();
+        let too_much = largest(&residuals_outside) > PARTIAL_AXES_SHARE * self.params.tolerance;
+        let residuals = match residuals_in_features(samples, &components, &columns, &point.variances, span.unit)? {
+            Some(residuals) => residuals,
+            None if outside.is_none() => point.residuals.clone(),
+            None => point.residuals.iter().zip(residuals_outside).map(|(x, y)| x.hypot(y)).collect(),
+        };
+        let outside = outside.filter(|_| too_much);
+        Ok(CanonicalEnd { components, scores, explained_variance, point, residuals, outside })
+    }
+
+    /// The model of the best end, which took so long to get to.
+    pub(super) fn model<T: Scalar>(
+        &self,
+        samples: &Samples<'_, T>,
+        objective: &mut Objective,
+        state: &mut FitState,
+        best: &Candidate,
+        end: CanonicalEnd,
+        iterations: Duration,
+    ) -> Result<Model> {
+        let leaves_gradient_outside = end.outside.is_some();
+        let (span, unit_squared) = (&self.span, self.unit_squared());
+        let certificate = self.certificate(samples, objective, best, &end)?;
+        let perplexity = Perplexity {
+            floor: state.search.as_ref().and_then(PerplexitySearch::floor),
+            wanted: state.search.as_ref().and_then(|_| target(span, self.params)),
+            ..perplexity(objective, &end.point)?
+        };
+        let CanonicalEnd { components, scores, explained_variance, point, .. } = end;
+        // The epsilon that was asked for, to the last bit.
+        let epsilon = match self.params.smoothing {
+            Smoothing::Epsilon(epsilon) if epsilon / unit_squared == objective.epsilon => epsilon,
+            _ => objective.epsilon * unit_squared,
+        };
+        let told = largest(&certificate.residuals).max(largest(&certificate.rounding));
+        let termination = match best.termination {
+            Termination::Converged if leaves_gradient_outside => Termination::MaxIterations,
+            Termination::Converged if told.is_nan() || told > self.params.tolerance => Termination::Stalled,
+            other => other,
+        };
+        let total = span.total_variance() * unit_squared;
+        let agreeing = state.ends.iter().filter(|end| is_same_loss(**end, best.point.loss)).count();
+        let work = objective.kernel.work();
+        Ok(Model {
+            potential: extended_potential(samples, span, &scores, &point.potential, epsilon),
+            distance_to_pca: grassmann_distance(&point.frame, &pca_frame(span.rank(), components.columns()))?,
+            components,
+            mean: samples.mean().to_vec(),
+            scores,
+            weights: samples.weights().to_vec(),
+            total_count: span.total_count,
+            explained_variance_ratio: explained_variance.iter().map(|v| v / total).collect(),
+            explained_variance,
+            epsilon,
+            perplexity,
+            loss: point.loss * unit_squared,
+            certificate: Certificate { skipped_mass: work.left_out, ..certificate },
+            termination,
+            solver: self.solver,
+            rank: span.rank(),
+            iterations: best.iterations,
+            attempt: best.attempt,
+            starts: state.ends.len().max(1),
+            agreeing_starts: agreeing.max(1),
+            kernel_passes: work.passes,
+            kernel_share: work.computed,
+            history: std::mem::take(&mut state.history),
+            timings: Timings {
+                reduction: self.reduction,
+                iterations,
+                finish: self.begun.elapsed().saturating_sub(iterations),
+            },
+        })
+    }
+
+    /// The certificate, but for what passes have left out, which is known when the last one is made.
+    fn certificate<T: Scalar>(
+        &self,
+        samples: &Samples<'_, T>,
+        objective: &mut Objective,
+        best: &Candidate,
+        end: &CanonicalEnd,
+    ) -> Result<Certificate> {
+        let (span, point) = (&self.span, &end.point);
+        let (mut eigenvalues, deficit) = match best.leading.clone() {
+            Some(known) => known,
+            None => {
+                let found = objective.leading(point)?;
+                (found.values, found.shortfall)
+            }
+        };
+        let k = end.components.columns();
+        let next_eigenvalue = (eigenvalues.len() > k).then(|| eigenvalues[k]);
+        eigenvalues.truncate(k);
+        let sum = eigenvalues.iter().sum::<f64>().abs();
+        let unit_squared = self.unit_squared();
+        let mean_size = dot(samples.mean(), samples.mean()).sqrt() / span.unit;
+        Ok(Certificate {
+            marginal_error: point.marginal_error,
+            duality_gap: duality_gap(objective, point) * unit_squared,
+            relative_gradient: largest(&end.residuals),
+            angles: angles(&end.residuals, &eigenvalues, &point.variances, next_eigenvalue),
+            rounding: rounding(&point.variances, span.variances[0], mean_size),
+            residuals: end.residuals.clone(),
+            omitted_variance: span.omitted_variance(),
+            eigen_deficit: deficit / if sum > 0.0 { sum } else { span.variances[0] },
+            skipped_mass: 0.0,
+            collapsed: eigenvalues.iter().any(|&x| x <= 0.0),
+            eigenvalues: eigenvalues.into_iter().map(|x| x * unit_squared).collect(),
+            next_eigenvalue: next_eigenvalue.map(|x| x * unit_squared),
+            approximation: approximation(objective, point),
+        })
+    }
+}
+
+/// g for all samples: those without weight get the potential that makes their shares sum to 1.
+fn extended_potential<T: Scalar>(
+    samples: &Samples<'_, T>,
+    span: &Span,
+    scores: &Matrix,
+    potential: &[f64],
+    epsilon: f64,
+) -> Vec<f64> {
+    let mut all = vec![f64::NAN; samples.all_rows()];
+    for (&i, f) in span.active.iter().zip(potential) {
+        all[i] = epsilon * f;
+    }
+    for i in (0..samples.all_rows()).filter(|&i| samples.weights()[i] == 0.0) {
+        let logs: Vec<f64> = span
+            .active
+            .iter()
+            .enumerate()
+            .map(|(at, &j)| {
+                let d: f64 = (0..scores.columns()).map(|l| (scores.get(i, l) - scores.get(j, l)).powi(2)).sum();
+                span.weights[at].ln() + potential[at] - d / epsilon
+            })
+            .collect();
+        let largest = logs.iter().fold(f64::NEG_INFINITY, |m: f64, &x| m.max(x));
+        all[i] = -epsilon * (largest + logs.iter().map(|x| (x - largest).exp()).sum::<f64>().ln());
+    }
+    all
+}

@@ -1,0 +1,371 @@
+//! One fit from the data to the model: reduce -> start -> run -> finish.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::memory::{self, Shape};
+use super::params::{Params, Smoothing, Start};
+use super::perplexity_search::{PerplexitySearch, first_epsilon, target};
+use super::state::{Candidate, FitState, Stage, Starts, fingerprint, stable_fingerprint};
+use super::{Model, Observer, Phase, Termination};
+use crate::error::{Error, Result};
+use crate::kernel::Kernel;
+use crate::matrix::{Matrix, symmetric_eigen};
+use crate::parallel::StopFlag;
+use crate::samples::{Reduction, Samples, Scalar, Span};
+use crate::solvers::{Objective, Point, Solver, State, lbfgs};
+use crate::subspace::{Orthonormalisation, random_frame};
+use crate::team::Member;
+use crate::transport::Balancer;
+
+/// From so many samples on a pass takes its time: fits begin with fewer samples, and a plan may be broken off.
+pub(super) const MANY_SAMPLES: usize = 8192;
+/// Up to this many samples a fit also starts by continuation.
+const MOST_SAMPLES_FOR_CONTINUATION: usize = 1000;
+/// The largest epsilon, in units of the largest variance: beyond it even the sum of the weights rounds too much.
+const LARGEST_EPSILON: f64 = 1e18;
+/// The marginal error of a first look.
+pub(super) const FIRST_PLAN_ERROR: f64 = 1e-2;
+const MAX_PLAN_PASSES: usize = 2000;
+/// How often a fit in the leading axes may take in directions from outside.
+const MAX_EXTENSIONS: usize = 30;
+/// Inside and outside of the leading axes, the gradient may each take this part of the tolerance.
+pub(super) const PARTIAL_AXES_SHARE: f64 = 0.7;
+/// Inside of all axes it takes this part: the certificate looks at the features, and rounds otherwise.
+const ALL_AXES_SHARE: f64 = 0.95;
+
+/// Refuses a perplexity that so many samples cannot have.
+fn check_perplexity(smoothing: Smoothing, count: f64) -> Result<()> {
+    let wanted = match smoothing {
+        Smoothing::Epsilon(_) => return Ok(()),
+        Smoothing::Perplexity(p) => p,
+        Smoothing::Default => 1.0,
+    };
+    if wanted < count {
+        return Ok(());
+    }
+    let expected =
+        format!("it must be below the number of samples, {count} (the sum of their counts, where they have counts)");
+    Err(Error::Parameter { name: "perplexity", value: wanted.to_string(), expected })
+}
+
+/// Refuses an epsilon at which rounding is all that is left.
+pub(super) fn check_epsilon(epsilon: f64, span: &Span) -> Result<()> {
+    let largest = LARGEST_EPSILON * span.variances[0] * span.unit * span.unit;
+    if epsilon <= largest {
+        return Ok(());
+    }
+    let expected = format!("it must be at most {largest:e} for these data, 1e18 times their largest variance");
+    Err(Error::Parameter { name: "epsilon", value: format!("{epsilon:e}"), expected })
+}
+
+/// Where a fit begins: a frame, and a potential where one is known.
+#[derive(Debug)]
+pub(super) struct StartingPoint {
+    pub frame: Matrix,
+    pub potential: Option<Vec<f64>>,
+}
+
+/// Everything that stays the same during a fit.
+pub(super) struct Session<'a> {
+    pub(super) span: Arc<Span>,
+    pub(super) params: &'a Params,
+    /// With whom the kernel is shared.
+    pub(super) member: Member,
+    pub(super) solver: Solver,
+    pub(super) observer: &'a mut dyn Observer,
+    /// Since the start of the run.
+    pub(super) clock: Instant,
+    pub(super) reduction: Duration,
+    /// Since the start of the fit, of which a path has several.
+    pub(super) begun: Instant,
+    pub(super) store_kernel: bool,
+    pub(super) fingerprint: u64,
+    /// The frame of the first start.
+    pub(super) first: Matrix,
+    pub(super) stop: StopFlag,
+}
+
+impl<'a> Session<'a> {
+    /// Reduces the data, once it is clear that the fit is possible.
+    pub(super) fn open<T: Scalar>(
+        samples: &Samples<'_, T>,
+        params: &'a Params,
+        member: Member,
+        observer: &'a mut dyn Observer,
+    ) -> Result<Self> {
+        let clock = Instant::now();
+        let memory = memory::plan(&Shape::of(samples, params.components, params.landmarks), params.memory_budget)?;
+        check_perplexity(params.smoothing, samples.count())?;
+        observer.phase(Phase::Reduction);
+        let stop = StopFlag(observer.stop_flag());
+        let span = Span::new(samples, Reduction { axes: memory.axes, stop: stop.clone() })?;
+        if params.components > span.rank() {
+            return Err(Error::Components { requested: params.components, rank: span.rank() });
+        }
+        if let Smoothing::Epsilon(epsilon) = params.smoothing {
+            check_epsilon(epsilon, &span)?;
+        }
+        let first = first_frame(samples, &span, params)?;
+        Ok(Self {
+            fingerprint: fingerprint(&span, params),
+            first,
+            stop,
+            span: Arc::new(span),
+            params,
+            member,
+            solver: params.solver.resolved(),
+            observer,
+            clock,
+            reduction: clock.elapsed(),
+            begun: Instant::now(),
+            store_kernel: memory.store_kernel,
+        })
+    }
+
+    /// What starts a fit makes, one of a path (`along`) or one that stands alone.
+    fn starts(&self, along: bool) -> Starts {
+        if self.params.single_start {
+            return Starts { random: 0, continuation: false };
+        }
+        let n = self.span.weights.len();
+        let continuation = !along
+            && n <= MOST_SAMPLES_FOR_CONTINUATION
+            && self.params.start == Start::Pca
+            && self.solver == Solver::Lbfgs
+            // All of the span is one subspace only.
+            && self.params.components < self.span.rank()
+            && self.params.landmarks.is_none_or(|m| m >= n);
+        Starts { random: self.params.restarts, continuation }
+    }
+
+    /// The state before the first iteration; with an epsilon (along a path), at just that one.
+    pub(super) fn begin(&mut self, start: StartingPoint, epsilon: Option<f64>) -> Result<FitState> {
+        let StartingPoint { frame, potential } = start;
+        self.stop.check()?;
+        self.begun = Instant::now();
+        let starts = self.starts(epsilon.is_some());
+        let target = if epsilon.is_some() { None } else { target(&self.span, self.params) };
+        let (epsilon, slope) = match epsilon {
+            Some(epsilon) => (epsilon / self.unit_squared(), 1.0),
+            None => first_epsilon(&self.span, self.params, &frame, potential.as_deref()),
+        };
+        let mut objective = self.objective(epsilon);
+        let mut balancer = Balancer::default();
+        let potential = potential.unwrap_or_else(|| self.flat_potential());
+        let point = objective.evaluate(frame, potential, &mut balancer, self.first_plan_goal());
+        Ok(FitState {
+            fingerprint: self.fingerprint,
+            stable_fingerprint: stable_fingerprint(&self.span, self.params),
+            unit: self.span.unit,
+            total_variance: self.span.total_variance(),
+            starts,
+            start: 0,
+            attempt: 0,
+            iteration: 0,
+            epsilon,
+            stage: if target.is_some() { Stage::Calibration } else { Stage::Final },
+            searching: target.is_some() && starts.count() > 1,
+            search: target.map(|target| PerplexitySearch::new(target, self.span.count(), slope)),
+            rounds: 0,
+            solver: State { point, balancer, curvature: lbfgs::Curvature::default() },
+            tally: objective.kernel.tally(),
+            history: Vec::new(),
+            ends: Vec::new(),
+            best: None,
+        })
+    }
+
+    /// The unit of squared length: from the span's units to those of the data.
+    pub(super) fn unit_squared(&self) -> f64 {
+        self.span.unit * self.span.unit
+    }
+
+    /// The marginal error of the first plan: rough where the solver asks for better ones as it goes.
+    pub(super) fn first_plan_goal(&self) -> f64 {
+        if self.solver == Solver::Lbfgs { FIRST_PLAN_ERROR } else { self.plan_goal() }
+    }
+
+    /// The potential to begin with when nothing is known.
+    pub(super) fn flat_potential(&self) -> Vec<f64> {
+        vec![0.0; self.span.weights.len()]
+    }
+
+    fn objective(&self, epsilon: f64) -> Objective {
+        // Samples stand together by their principal components: where they are in the subspace is not much different.
+        let like = self.span.leading_axes(self.params.components);
+        let mut kernel = Kernel::new(&like, self.store_kernel);
+        kernel.skip(self.params.skip_far_pairs);
+        if let Some(landmarks) = self.params.landmarks.filter(|m| *m < like.rows()) {
+            kernel.approximate(&like, landmarks);
+        }
+        kernel.share(self.member.clone());
+        Objective {
+            span: self.span.clone(),
+            epsilon,
+            kernel,
+            single: self.params.single_precision,
+            max_plan_passes: MAX_PLAN_PASSES,
+            stop: if self.may_break_off_plans() { self.stop.clone() } else { StopFlag::default() },
+        }
+    }
+
+    /// The same, counting its passes on from what a state has counted.
+    fn objective_of(&self, state: &FitState) -> Objective {
+        let mut objective = self.objective(state.epsilon);
+        objective.kernel.count_from(state.tally);
+        objective
+    }
+
+    /// The marginal error that a run_to_model plan must have.
+    pub(super) fn plan_goal(&self) -> f64 {
+        (1e-3 * self.params.tolerance).max(1e-14 * self.span.weights.len() as f64).min(1e-3)
+    }
+
+    /// The relative gradient that is good enough inside these axes.
+    pub(super) fn tolerance(&self) -> f64 {
+        self.params.tolerance * if self.span.is_partial() { PARTIAL_AXES_SHARE } else { ALL_AXES_SHARE }
+    }
+
+    /// Whether a plan may be broken off when the fit is to stop: where there are so many samples that passes take their time.
+    pub(super) fn may_break_off_plans(&self) -> bool {
+        self.span.weights.len() >= MANY_SAMPLES
+    }
+
+    /// A saved state that belongs to these data and parameters, in these axes.
+    pub(super) fn adopt_state(&mut self, state: FitState) -> Result<FitState> {
+        let (n, k) = (self.span.weights.len(), self.params.components);
+        if !state.is_sane() {
+            return Err(Error::State { what: "its numbers" });
+        }
+        if state.fingerprint == self.fingerprint {
+            let best = state.best.as_ref().is_none_or(|best| best.point.belongs_to(&self.span, k));
+            let fits = state.solver.belongs_to(&self.span, k) && best && state.starts == self.starts(false);
+            return if fits { Ok(state) } else { Err(Error::State { what: "its shapes" }) };
+        }
+        let total = |variance: f64, unit: f64| variance * unit * unit;
+        let near = total(state.total_variance, state.unit) / total(self.span.total_variance(), self.span.unit) - 1.0;
+        if state.stable_fingerprint != stable_fingerprint(&self.span, self.params) || near.is_nan() || near.abs() > 1e-9
+        {
+            return Err(Error::State { what: "the data or the parameters" });
+        }
+        // Rounding may have turned the axes. Scores know the subspace without them.
+        let scale = state.unit / self.span.unit;
+        let epsilon = state.epsilon * scale * scale;
+        let mut objective = self.objective(epsilon);
+        objective.kernel.count_from(state.tally);
+        let mut moved = |point: &Point, goal: f64| {
+            let shapes = (point.scores.rows(), point.scores.columns(), point.potential.len());
+            if shapes != (n, k, n) || !point.scores.is_finite() {
+                return Err(Error::State { what: "its shapes" });
+            }
+            let frame = Orthonormalisation::Qr.of(&self.span.frame_of_scores(&point.scores))?;
+            Ok(objective.evaluate(frame, point.potential.clone(), &mut Balancer::default(), goal))
+        };
+        let goal = self.first_plan_goal().min(state.solver.point.marginal_error.max(self.plan_goal()));
+        let point = moved(&state.solver.point, goal)?;
+        let best = match state.best {
+            Some(best) => Some(Candidate { point: moved(&best.point, self.plan_goal())?, leading: None, ..best }),
+            None => None,
+        };
+        Ok(FitState {
+            fingerprint: self.fingerprint,
+            unit: self.span.unit,
+            total_variance: self.span.total_variance(),
+            epsilon,
+            solver: State { point, balancer: Balancer::default(), curvature: lbfgs::Curvature::default() },
+            tally: objective.kernel.tally(),
+            best,
+            ..state
+        })
+    }
+
+    /// Makes all starts from `state` on. Returns where the best one ended, and its model.
+    pub(super) fn run_to_model<T: Scalar>(
+        &mut self,
+        samples: &Samples<'_, T>,
+        mut state: FitState,
+    ) -> Result<(StartingPoint, Model)> {
+        let mut extensions = 0;
+        loop {
+            let mut objective = self.objective_of(&state);
+            self.observer.phase(Phase::Iterations);
+            let best = self.run_starts(&mut objective, &mut state)?;
+            let iterations = self.begun.elapsed();
+            self.observer.phase(Phase::Finish);
+            objective.stop = StopFlag::default();
+            let end = self.canonical_end(samples, &mut objective, &best)?;
+            if let Some(outside) = &end.outside
+                && best.termination == Termination::Converged
+                && extensions < MAX_EXTENSIONS
+            {
+                extensions += 1;
+                state.tally = objective.kernel.tally();
+                state = self.extended(samples, state, best, outside)?;
+                continue;
+            }
+            let model = self.model(samples, &mut objective, &mut state, &best, end, iterations)?;
+            return Ok((StartingPoint { frame: best.point.frame, potential: Some(best.point.potential) }, model));
+        }
+    }
+
+    /// Takes the `outside` of the gradient into the axes, and goes on from the best point with them.
+    fn extended<T: Scalar>(
+        &mut self,
+        samples: &Samples<'_, T>,
+        state: FitState,
+        best: Candidate,
+        outside: &Matrix,
+    ) -> Result<FitState> {
+        let (span, frame) = self.span.extended(samples, outside, &best.point.frame)?;
+        self.fingerprint = fingerprint(&span, self.params);
+        self.span = Arc::new(span);
+        let mut objective = self.objective_of(&state);
+        let mut balancer = Balancer::default();
+        let point = objective.evaluate(frame, best.point.potential, &mut balancer, self.plan_goal());
+        let mut search = state.search;
+        search.iter_mut().for_each(PerplexitySearch::reset_bracket);
+        // In these axes the starts were made: what is left is a matter of the last digits.
+        Ok(FitState {
+            fingerprint: self.fingerprint,
+            starts: Starts { random: 0, continuation: false },
+            start: 0,
+            iteration: best.iterations + 1,
+            search,
+            stage: Stage::Final,
+            solver: State { point, balancer, curvature: lbfgs::Curvature::default() },
+            tally: objective.kernel.tally(),
+            best: None,
+            ..state
+        })
+    }
+}
+
+/// The frame of the first start.
+fn first_frame<T: Scalar>(samples: &Samples<'_, T>, span: &Span, params: &Params) -> Result<Matrix> {
+    let (rank, k) = (span.rank(), params.components);
+    match &params.start {
+        Start::Pca => Ok(pca_frame(rank, k)),
+        Start::Random => Ok(random_frame(rank, k, params.seed, 0)),
+        Start::Loadings(loadings) => {
+            if loadings.rows() != samples.columns() {
+                return Err(Error::Columns { expected: samples.columns(), found: loadings.rows() });
+            }
+            let frame = span.frame(samples, loadings)?;
+            let (values, _) = symmetric_eigen(&frame.transposed_times(&frame))?;
+            if values[k - 1].is_nan() || values[k - 1] <= 1e-12 * values[0] {
+                return Err(Error::Parameter {
+                    name: "start",
+                    value: "given loadings".into(),
+                    expected: "their columns must be independent inside the data's span".into(),
+                });
+            }
+            Orthonormalisation::Qr.of(&frame)
+        }
+    }
+}
+
+/// The k leading principal axes, in their own coordinates.
+pub(super) fn pca_frame(rank: usize, k: usize) -> Matrix {
+    Matrix::from_fn(rank, k, |i, j| if i == j { 1.0 } else { 0.0 })
+}
