@@ -116,7 +116,11 @@ impl Run {
 
 /// Sends Ctrl-C's signal.
 pub fn interrupt(process: u32) {
-    let status = Command::new("kill").args(["-INT", &process.to_string()]).status().unwrap();
+    signal(process, "INT");
+}
+
+pub fn signal(process: u32, name: &str) {
+    let status = Command::new("kill").args([&format!("-{name}"), &process.to_string()]).status().unwrap();
     assert!(status.success());
 }
 
