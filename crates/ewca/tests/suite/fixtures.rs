@@ -35,10 +35,7 @@ fn meets_references(solver: Solver) {
                     assert!((ours - reference).abs() < 1e-5 * (case.epsilon + case.loss), "{what}: potential");
                 }
                 let (p, rows) = (model.perplexity, model.plan().perplexities());
-                let mean = match &fixture.weights {
-                    Some(_) => case.mean_perplexity,
-                    None => rows.iter().sum::<f64>() / rows.len() as f64,
-                };
+                let mean = rows.iter().sum::<f64>() / rows.len() as f64;
                 for (ours, reference) in
                     [(mean, case.mean_perplexity), (p.min, case.min_perplexity), (p.max, case.max_perplexity)]
                 {
