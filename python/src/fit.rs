@@ -56,7 +56,7 @@ pub fn path<'py>(
     let params = settings.params()?;
     let checked = params.clone().check().map_err(fit_error)?;
     let (made, raised) = watched(py, settings.threads, progress, |watch| {
-        with_samples!(values, weights, |samples| checked.path(&samples, &epsilons, &mut watch.observer()))
+        with_samples!(values, weights, |samples| checked.path_observed(&samples, &epsilons, &mut watch.observer()))
     })?;
     let Some(models) = made else { return Err(raised.unwrap_or_else(lost)) };
     let one = |model: ewca::Model| {
@@ -75,9 +75,7 @@ pub fn pca_variances<'py>(py: Python<'py>, table: Table<'py>, k: usize) -> PyRes
 }
 
 fn principal_variances<T: Scalar>(samples: &Samples<'_, T>, k: usize) -> ewca::Result<Vec<f64>> {
-    // The limit of a small epsilon.
-    let tiny = (1e-12 * samples.total_variance()?).max(f64::MIN_POSITIVE);
-    Ok(ewca::Ewca::params(k).single_start().epsilon(tiny).fit(samples)?.explained_variance)
+    Ok(ewca::Ewca::params(k).pca(samples)?.explained_variance)
 }
 
 /// Judges each k, and chooses an epsilon for it, by the paper's protocol.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
-use ewca::{Control, Ewca, Matrix, Model, Params, Progress, Samples};
+use ewca::{Ewca, Matrix, Model, Params, Pca, Samples};
 use ewca_io::{Missing, ModelFile, Preprocessing, ReadOptions, RoleColumns, read_table_from};
 
 use crate::account::{explained_variance, how_it_ended};
@@ -58,10 +58,10 @@ pub fn run(job: &DemoJob, console: Console) -> Result<Outcome, Failure> {
     let fit_clock = Instant::now();
     let model = params.clone().fit(&samples).map_err(refused)?;
     let fit = fit_clock.elapsed();
-    let spreads = spreads(&params, &samples, &model)?;
+    let pca = params.pca(&samples).map_err(refused)?;
+    let spreads = spreads(&params, &samples, &pca, &model, &test)?;
     let epsilons = geometric(PATH_FROM * model.epsilon, PATH_TO * model.epsilon, PATH_STEPS);
-    let quietly = &mut |_: &Progress<'_>| Control::Continue;
-    let path = params.clone().check().and_then(|params| params.path(&samples, &epsilons, quietly)).map_err(refused)?;
+    let path = params.clone().check().and_then(|params| params.path(&samples, &epsilons)).map_err(refused)?;
 
     let times = Times { read, fit, total: clock.elapsed() };
     let steps = &train.preprocessing.steps;
@@ -90,8 +90,7 @@ pub fn run(job: &DemoJob, console: Console) -> Result<Outcome, Failure> {
     folder.add_bytes(FILE, DATA)?;
     let wish = ReportWish { file: job.report.clone().unwrap_or_else(|| folder.path().join(REPORT)), tsne: true };
     let source = ReportSource { name: FILE, label: Some("class"), data: &train, samples: &samples };
-    // The first of the spreads is PCA.
-    let (_, report) = source.stage(&wish, model, &spreads[0].1, &path, console)?;
+    let (_, report) = source.stage(&wish, model, &pca, &path, console)?;
     match folder.name_of(&wish.file) {
         Some(name) => folder.add(&name, report)?,
         None => report.commit()?,
@@ -102,7 +101,7 @@ pub fn run(job: &DemoJob, console: Console) -> Result<Outcome, Failure> {
     text.push_str(&the_fit(model, times));
     text.push_str(&scatter(model, &train, &test)?);
     text.push_str(&partners(model, &train));
-    text.push_str(&against_pca(&spreads, &train, &test)?);
+    text.push_str(&against_pca(&spreads, &train, &test));
     text.push_str(&what_next(&folder, &wish.file));
     console.say(&text);
     console.report(&summary);
@@ -125,18 +124,48 @@ pub fn read(split: &str) -> Result<Dataset, Failure> {
     Ok(Dataset::to_fit(table, &Preprocessing::default(), FILE)?)
 }
 
-/// PCA, `model`, and a few more, each with the name of its row in the table, from the narrowest spread to the widest.
-fn spreads(params: &Params, samples: &Samples<'_>, model: &Model) -> Result<Vec<(String, Model)>, Failure> {
-    // Towards epsilon = 0 every sample keeps its mass to itself, and the fit is PCA.
-    let pca = params.clone().epsilon(1e-9 * model.explained_variance[0]).fit(samples).map_err(refused)?;
-    let mut models =
-        vec![("1 (PCA)".into(), pca), (format!("{:.0} (this fit)", model.perplexity.overall), model.clone())];
+/// A row of the table that compares spreads.
+struct Spread {
+    name: String,
+    perplexity: f64,
+    variance: f64,
+    scores: Matrix,
+    new_scores: Matrix,
+}
+
+/// PCA, `model`, and a few more, from the narrowest spread to the widest.
+fn spreads(
+    params: &Params,
+    samples: &Samples<'_>,
+    pca: &Pca,
+    model: &Model,
+    test: &Dataset,
+) -> Result<Vec<Spread>, Failure> {
+    let spread = |name: String, model: &Model| {
+        Ok::<_, Failure>(Spread {
+            name,
+            perplexity: model.perplexity.overall,
+            variance: model.explained_variance_ratio.iter().sum(),
+            scores: model.scores.clone(),
+            new_scores: new_scores(model, test)?,
+        })
+    };
+    let mut rows = vec![
+        Spread {
+            name: "1 (PCA)".into(),
+            perplexity: 1.0,
+            variance: pca.explained_variance_ratio.iter().sum(),
+            scores: pca.scores.clone(),
+            new_scores: test.samples().and_then(|test| pca.transform(&test)).map_err(refused)?,
+        },
+        spread(format!("{:.0} (this fit)", model.perplexity.overall), model)?,
+    ];
     for perplexity in OTHER_PERPLEXITIES {
         let other = params.clone().perplexity(perplexity).fit(samples).map_err(refused)?;
-        models.push((perplexity.to_string(), other));
+        rows.push(spread(perplexity.to_string(), &other)?);
     }
-    models.sort_by(|(_, a), (_, b)| a.perplexity.overall.total_cmp(&b.perplexity.overall));
-    Ok(models)
+    rows.sort_by(|a, b| a.perplexity.total_cmp(&b.perplexity));
+    Ok(rows)
 }
 
 fn introduction(train: &Dataset, test: &Dataset) -> String {
@@ -166,7 +195,7 @@ fn the_fit(model: &Model, times: Times) -> String {
 
 /// PCA explains the most variance by definition; a wider spread trades some of it for neighbourhoods. Whether that helps to
 /// tell the classes apart is for the data to say, so the table shows several spreads.
-fn against_pca(spreads: &[(String, Model)], train: &Dataset, test: &Dataset) -> Result<String, Failure> {
+fn against_pca(spreads: &[Spread], train: &Dataset, test: &Dataset) -> String {
     let mut text = format!(
         "\nHow far should a sample spread? PCA is the limit where it keeps to itself:\n\n  {:<16}{:>10}{:>20}{:>20}\n  \
          {:<16}{:>10}{:>20}{:>20}\n",
@@ -179,10 +208,10 @@ fn against_pca(spreads: &[(String, Model)], train: &Dataset, test: &Dataset) -> 
         format!("among the {}", train.rows()),
         format!("of the {} new", test.rows())
     );
-    for (name, model) in spreads {
-        let variance = percent(model.explained_variance_ratio.iter().sum());
-        let wrong = nearest::leave_one_out_errors(&model.scores, train.labels());
-        let found = nearest::classes(&new_scores(model, test)?, &model.scores, train.labels());
+    for Spread { name, variance, scores, new_scores, .. } in spreads {
+        let variance = percent(*variance);
+        let wrong = nearest::leave_one_out_errors(scores, train.labels());
+        let found = nearest::classes(new_scores, scores, train.labels());
         let right = found.iter().zip(test.labels()).filter(|(found, label)| *found == label).count();
         let _ = writeln!(text, "  {name:<16}{variance:>10}{wrong:>20}{right:>20}");
     }
@@ -190,7 +219,7 @@ fn against_pca(spreads: &[(String, Model)], train: &Dataset, test: &Dataset) -> 
         "\n  Wrong neighbours: samples whose nearest other sample (by the scores) is of\n  another class. Right classes: \
          new samples whose nearest sample shares theirs.\n",
     );
-    Ok(text)
+    text
 }
 
 fn new_scores(model: &Model, test: &Dataset) -> Result<Matrix, Failure> {

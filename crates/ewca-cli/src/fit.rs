@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use ewca::{Model, Params, Samples, Source as _, Termination};
+use ewca::{Samples, Source as _, Termination};
 use ewca_io::{ModelFile, RoleColumns};
 use serde::Serialize;
 
@@ -158,7 +158,7 @@ fn fit(job: &FitJob, cluster: Option<&Cluster>, console: Console) -> Result<Outc
     writing.finish_and_clear();
     if let Some(wish) = job.report.as_ref().filter(|_| failure.is_none()) {
         let source = ReportSource { name: &input, label: job.table.read.label.as_deref(), data, samples: &samples };
-        let report = pca(&samples, &within_budget).map_err(refused);
+        let report = within_budget.pca(&samples).map_err(refused);
         match report.and_then(|pca| source.stage(wish, model, &pca, &[], console)) {
             Ok(report) => exports.push(report),
             Err(failed) => failure = Some(failed),
@@ -331,10 +331,4 @@ pub fn start_threads(threads: Option<usize>) -> Result<(), Failure> {
         .num_threads(count)
         .build_global()
         .map_err(|error| Failure::Threads { count, reason: error.to_string() })
-}
-
-/// PCA with these parameters: the limit of a small epsilon.
-pub fn pca(samples: &Samples<'_>, params: &Params) -> ewca::Result<Model> {
-    let tiny = (1e-12 * samples.total_variance()?).max(f64::MIN_POSITIVE);
-    params.clone().single_start().epsilon(tiny).fit(samples)
 }

@@ -10,7 +10,7 @@ use crate::account::what_was_read;
 use crate::args::values::geometric;
 use crate::args::{PathJob, Steps};
 use crate::failure::Failure;
-use crate::fit::{pca, start_threads};
+use crate::fit::start_threads;
 use crate::input::Dataset;
 use crate::interrupt;
 use crate::memory::{self, Reporting};
@@ -79,7 +79,7 @@ pub fn run(job: &PathJob, console: Console) -> Result<Outcome, Failure> {
     console.say(&account(&models, &job.preprocessing));
     console.say(&format!("\nWritten to {}: {}\n", job.output.display(), count(rows.len(), "row")));
     if let (Some(wish), Some(model)) = (&job.report, of_the_path(&models)) {
-        let pca = pca(&samples, &params).map_err(refused)?;
+        let pca = params.pca(&samples).map_err(refused)?;
         let short_name = job.table.input.short_name();
         let label = job.table.read.label.as_deref();
         let source = ReportSource { name: &short_name, label, data: &data, samples: &samples };
@@ -121,7 +121,7 @@ fn ending(models: &[Model]) -> Outcome {
 
 fn fitted(samples: &Samples<'_>, params: &Params, steps: &Steps, watcher: &mut Watcher) -> ewca::Result<Vec<Model>> {
     match steps {
-        Steps::Epsilons(epsilons) => params.clone().check()?.path(samples, epsilons, watcher),
+        Steps::Epsilons(epsilons) => params.clone().check()?.path_observed(samples, epsilons, watcher),
         Steps::Perplexities(perplexities) => {
             let mut models = Vec::new();
             for &perplexity in perplexities {
@@ -145,10 +145,10 @@ fn of_the_path(models: &[Model]) -> Option<&Model> {
 
 /// A path from PCA to just past the collapse.
 pub fn automatic(samples: &Samples<'_>, params: &Params, watcher: &mut Watcher) -> ewca::Result<Vec<Model>> {
-    let variances = pca(samples, params)?.explained_variance;
+    let variances = params.pca(samples)?.explained_variance;
     let last = PAST_COLLAPSE * variances[variances.len() - 1];
     let epsilons = geometric(last / RANGE, last, AUTOMATIC);
-    let mut models = params.clone().check()?.path(samples, &epsilons, watcher)?;
+    let mut models = params.clone().check()?.path_observed(samples, &epsilons, watcher)?;
     let factor = RANGE.powf(1.0 / (AUTOMATIC - 1) as f64);
     for _ in 0..FURTHER {
         let Some(model) = models.last() else { break };

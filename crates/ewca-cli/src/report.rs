@@ -2,14 +2,14 @@
 
 use std::io::Write;
 
-use ewca::{Model, Samples};
+use ewca::{Model, Pca, Samples};
 use ewca_io::{Preprocessing, Staged, stage};
 use ewca_report::{MOST_TSNE_SAMPLES, Report, Subject};
 
 use crate::args::{ReportJob, ReportWish};
 use crate::exports::Written;
 use crate::failure::Failure;
-use crate::fit::{pca, start_threads};
+use crate::fit::start_threads;
 use crate::input::Dataset;
 use crate::memory::{self, Reporting};
 use crate::outcome::Outcome;
@@ -49,7 +49,7 @@ pub fn run(job: &ReportJob, console: Console) -> Result<Outcome, Failure> {
 
     let refused = |source| Failure::Fit { file: name.clone(), source };
     let samples = data.samples().map_err(refused)?;
-    let pca = pca(&samples, &params).map_err(refused)?;
+    let pca = params.pca(&samples).map_err(refused)?;
     let mut watcher = Watcher::new(Work::Steps(AUTOMATIC), console);
     let path = match job.path {
         true => {
@@ -98,7 +98,7 @@ impl ReportSource<'_> {
         &self,
         wish: &ReportWish,
         model: &Model,
-        pca: &Model,
+        pca: &Pca,
         path: &[Model],
         console: Console,
     ) -> Result<Written, Failure> {
@@ -112,7 +112,7 @@ impl ReportSource<'_> {
         &self,
         wish: &ReportWish,
         model: &Model,
-        pca: &Model,
+        pca: &Pca,
         path: &[Model],
         console: Console,
     ) -> Result<(Written, Staged), Failure> {

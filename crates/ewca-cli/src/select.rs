@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use ewca::{Ewca, Model, Samples};
+use ewca::{Ewca, Model, Pca, Samples};
 use ewca_io::{Frame, TextColumn, write_table};
 use ewca_lab::{Candidates, Labels, Method, Recommendation, Selection, Spread, select};
 use serde_json::json;
@@ -12,7 +12,7 @@ use crate::args::SelectJob;
 use crate::args::values::geometric;
 use crate::command_line::CommandLine;
 use crate::failure::Failure;
-use crate::fit::{pca, start_threads};
+use crate::fit::start_threads;
 use crate::input::Dataset;
 use crate::interrupt;
 use crate::memory;
@@ -44,7 +44,7 @@ pub fn run(job: &SelectJob, console: Console) -> Result<Outcome, Failure> {
     let samples = data.samples().map_err(refused)?;
     console.say(&what_was_read(&name, &data));
     if data.table.labels.is_none() {
-        let pca = pca(&samples, &Ewca::params(most)).map_err(refused)?;
+        let pca = Ewca::params(most).pca(&samples).map_err(refused)?;
         let outcome = suggest(&samples, &pca, job, console).map_err(refused)?;
         return Ok(outcome.allowing_doubtful(job.allow_unconverged));
     }
@@ -59,7 +59,7 @@ pub fn run(job: &SelectJob, console: Console) -> Result<Outcome, Failure> {
     let epsilons = match &job.epsilons {
         Some(epsilons) => epsilons.clone(),
         None => {
-            let variance = pca(&samples, &Ewca::params(least)).map_err(refused)?.explained_variance[least - 1];
+            let variance = Ewca::params(least).pca(&samples).map_err(refused)?.explained_variance[least - 1];
             geometric(RANGE.0 * variance, RANGE.1 * variance, AUTOMATIC)
         }
     };
@@ -187,7 +187,7 @@ fn standing(samples: &Samples<'_>, k: usize) -> ewca::Result<Model> {
 }
 
 /// Without labels nothing can be measured: what is usual, and why.
-fn suggest(samples: &Samples<'_>, pca: &Model, job: &SelectJob, console: Console) -> ewca::Result<Outcome> {
+fn suggest(samples: &Samples<'_>, pca: &Pca, job: &SelectJob, console: Console) -> ewca::Result<Outcome> {
     let components = &job.components;
     let rank = pca.rank;
     let total = pca.explained_variance.iter().sum::<f64>() / pca.explained_variance_ratio.iter().sum::<f64>();

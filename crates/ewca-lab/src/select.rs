@@ -1,6 +1,6 @@
 //! The paper's protocol for judging k and choosing epsilon.
 
-use ewca::{CheckedParams, Control, Ewca, Matrix, Model, Progress, Samples, Scalar};
+use ewca::{Ewca, Matrix, Model, Samples, Scalar};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -214,11 +214,10 @@ pub fn select<T: Scalar>(
     let raw_errors = errors(&Neighbours::new(&points(samples, &all)?), &splits, classes);
     let mut cells = Vec::new();
     for &k in ks {
-        let params: CheckedParams = Ewca::params(k).check()?;
-        let pca = params.path(samples, &[PCA_EPSILON * epsilons[0]], &mut |_: &Progress<'_>| Control::Continue)?;
-        let models = params.path(samples, &epsilons, &mut |_: &Progress<'_>| Control::Continue)?;
+        let pca = Ewca::params(k).pca(samples)?;
+        let models = Ewca::params(k).check()?.path(samples, &epsilons)?;
         let judge = Judge { epsilons: &epsilons, splits: &splits, classes, candidates, protocol };
-        cells.push(judge.judged(k, &pca[0], &models));
+        cells.push(judge.judged(k, &pca.scores, &models));
         if !fitted(k) {
             return Ok(None);
         }
@@ -238,9 +237,9 @@ struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    fn judged(&self, k: usize, pca: &Model, models: &[Model]) -> Cell {
+    fn judged(&self, k: usize, pca_scores: &Matrix, models: &[Model]) -> Cell {
         let Self { epsilons, splits, classes, protocol, .. } = *self;
-        let pca = errors(&Neighbours::new(&pca.scores), splits, classes);
+        let pca = errors(&Neighbours::new(pca_scores), splits, classes);
         let neighbours: Vec<Neighbours> = models.par_iter().map(|model| Neighbours::new(&model.scores)).collect();
         let by_epsilon: Vec<Vec<f64>> = neighbours.par_iter().map(|n| errors(n, splits, classes)).collect();
         let collapsed: Vec<bool> = models.iter().map(|model| model.certificate.collapsed).collect();

@@ -1,6 +1,6 @@
 //! A stricter protocol than the paper's: the subspaces too are fitted on the train half alone, and the test half is transformed.
 
-use ewca::{Control, Ewca, Matrix, Model, Progress, Samples, Scalar};
+use ewca::{Ewca, Matrix, Model, Samples, Scalar};
 use rayon::prelude::*;
 
 use crate::select::{chosen, points};
@@ -38,7 +38,7 @@ pub fn strict<T: Scalar>(
         .par_iter()
         .enumerate()
         .map(|(number, split)| {
-            let half = Half::of(samples, split, &epsilons)?;
+            let half = Half::of(samples, split)?;
             let judge = |k: &usize| half.judged(*k, split, classes, &epsilons, protocol, number as u64 + 1);
             let row = ks.iter().map(judge).collect::<Result<Vec<_>>>()?;
             if done() { Ok(row) } else { Err(Error::Interrupted) }
@@ -68,14 +68,14 @@ struct Half {
 }
 
 impl Half {
-    fn of<T: Scalar>(samples: &Samples<'_, T>, split: &Split, epsilons: &[f64]) -> Result<Self> {
+    fn of<T: Scalar>(samples: &Samples<'_, T>, split: &Split) -> Result<Self> {
         let train = points(samples, &split.train)?.to_row_major();
         let test = points(samples, &split.test)?.to_row_major();
         let train = Samples::new(&train, split.train.len(), samples.columns())?;
-        let pca = |k: usize| Ewca::params(k).single_start().epsilon(1e-9 * epsilons[0]).fit(&train);
-        let model = pca(pca(1)?.rank)?;
-        let test = model.transform(&test, split.test.len())?;
-        Ok(Self { train: model.scores, test })
+        let rank = Ewca::params(1).pca(&train)?.rank;
+        let pca = Ewca::params(rank).pca(&train)?;
+        let test = pca.transform(&Samples::new(&test, split.test.len(), samples.columns())?)?;
+        Ok(Self { train: pca.scores, test })
     }
 
     fn judged(
@@ -89,29 +89,30 @@ impl Half {
     ) -> Result<Judgement> {
         let data = self.train.to_row_major();
         let train = Samples::new(&data, self.train.rows(), self.train.columns())?;
-        let params = Ewca::params(k).check()?;
-        let pca = params.path(&train, &[1e-9 * epsilons[0]], &mut |_: &Progress<'_>| Control::Continue)?;
-        let models = params.path(&train, epsilons, &mut |_: &Progress<'_>| Control::Continue)?;
+        let pca = Ewca::params(k).pca(&train)?;
+        let models = Ewca::params(k).check()?.path(&train, epsilons)?;
         let train_classes: Vec<usize> = split.train.iter().map(|&i| classes[i]).collect();
         let pick = chosen_on_train(&models, &train_classes, protocol, number);
         let test_classes: Vec<usize> = split.test.iter().map(|&i| classes[i]).collect();
-        let error = |model: &Model| self.error(model, &train_classes, &test_classes);
-        Ok(Judgement { pca: error(&pca[0])?, ewca: error(&models[pick])?, pick })
+        let test = self.test.to_row_major();
+        let of_pca = pca.transform(&Samples::new(&test, self.test.rows(), self.test.columns())?)?;
+        let of_ewca = models[pick].transform(&test, self.test.rows())?;
+        let error = |train: &Matrix, test: &Matrix| error(train, &train_classes, test, &test_classes);
+        Ok(Judgement { pca: error(&pca.scores, &of_pca), ewca: error(&models[pick].scores, &of_ewca), pick })
     }
+}
 
-    /// The error of the test half, in percent.
-    fn error(&self, model: &Model, train_classes: &[usize], test_classes: &[usize]) -> Result<f64> {
-        let test = model.transform(&self.test.to_row_major(), self.test.rows())?;
-        let n = train_classes.len();
-        let both = Matrix::from_fn(n + test.rows(), test.columns(), |i, j| match i.checked_sub(n) {
-            Some(i) => test.get(i, j),
-            None => model.scores.get(i, j),
-        });
-        let members: Vec<usize> = (0..both.rows()).collect();
-        let classes = [train_classes, test_classes].concat();
-        let wrong = Neighbours::new(&both).errors(&members[..n], &members[n..], &classes);
-        Ok(100.0 * wrong as f64 / test_classes.len().max(1) as f64)
-    }
+/// The error of the test half by the scores of both, in percent.
+fn error(train: &Matrix, train_classes: &[usize], test: &Matrix, test_classes: &[usize]) -> f64 {
+    let n = train_classes.len();
+    let both = Matrix::from_fn(n + test.rows(), test.columns(), |i, j| match i.checked_sub(n) {
+        Some(i) => test.get(i, j),
+        None => train.get(i, j),
+    });
+    let members: Vec<usize> = (0..both.rows()).collect();
+    let classes = [train_classes, test_classes].concat();
+    let wrong = Neighbours::new(&both).errors(&members[..n], &members[n..], &classes);
+    100.0 * wrong as f64 / test_classes.len().max(1) as f64
 }
 
 /// The choice of epsilon sees the models and classes of the train half, and nothing else.
@@ -151,7 +152,7 @@ mod tests {
             }
             let judge = |data: &[f64], classes: &[usize]| {
                 let samples = Samples::new(data, 40, 6).unwrap();
-                let half = Half::of(&samples, &split, &epsilons).unwrap();
+                let half = Half::of(&samples, &split).unwrap();
                 half.judged(2, &split, classes, &epsilons, Protocol::default(), number + 1).unwrap()
             };
             let (honest, changed) = (judge(&data, &classes), judge(&other, &lied));

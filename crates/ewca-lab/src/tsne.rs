@@ -71,12 +71,8 @@ fn conditional(points: &Matrix, i: usize, perplexity: f64) -> Vec<f64> {
 fn start(points: &Matrix) -> ewca::Result<Vec<[f64; 2]>> {
     let data = points.to_row_major();
     let samples = Samples::new(&data, points.rows(), points.columns())?;
-    let scale = data.iter().fold(0.0, |m: f64, x| m.max(x.abs())).max(f64::MIN_POSITIVE);
     let components = points.columns().min(2);
-    let pca = Ewca::params(components)
-        .single_start()
-        .epsilon((1e-12 * scale * scale).max(f64::MIN_POSITIVE))
-        .fit(&samples)?;
+    let pca = Ewca::params(components).pca(&samples)?;
     let unit = 1e-4 / pca.explained_variance[0].sqrt();
     let score = |i: usize, c: usize| if c < components { unit * pca.scores.get(i, c) } else { 0.0 };
     Ok((0..points.rows()).map(|i| [score(i, 0), score(i, 1)]).collect())

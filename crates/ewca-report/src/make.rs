@@ -1,6 +1,6 @@
 //! From a fit to what the page shows of it.
 
-use ewca::{Matrix, Model, Samples};
+use ewca::{Matrix, Model, Pca, Samples};
 use ewca_lab::tsne;
 use rayon::prelude::*;
 
@@ -92,7 +92,7 @@ pub struct Subject<'a> {
     /// The fit.
     pub model: &'a Model,
     /// A fit with a tiny epsilon, which is PCA.
-    pub pca: &'a Model,
+    pub pca: &'a Pca,
     /// Fits along epsilon, in any order; none when there is no path.
     pub path: &'a [Model],
     /// Whether t-SNE of the scores is wanted.
@@ -229,9 +229,9 @@ impl<'a> Subject<'a> {
         expect("names of features", self.features.len(), d)?;
         expect("names of samples", self.ids.len(), n)?;
         expect("labels", self.labels.map_or(n, <[String]>::len), n)?;
-        for other in self.path.iter().chain([self.pca]) {
-            expect("samples of another fit", other.n_samples(), n)?;
-            expect("components of another fit", other.n_components(), self.model.n_components())?;
+        for scores in self.path.iter().map(|model| &model.scores).chain([&self.pca.scores]) {
+            expect("samples of another fit", scores.rows(), n)?;
+            expect("components of another fit", scores.columns(), self.model.n_components())?;
         }
         if self.tsne && n > MOST_TSNE_SAMPLES {
             return Err(Error::TooManyForTsne { samples: n, most: MOST_TSNE_SAMPLES });
@@ -261,7 +261,7 @@ struct Aligned {
 }
 
 impl Aligned {
-    fn new(model: &Model, pca: &Model, steps: &[&Model]) -> Self {
+    fn new(model: &Model, pca: &Pca, steps: &[&Model]) -> Self {
         let distance = |step: &Model| (step.epsilon / model.epsilon).ln().abs();
         let nearest = (0..steps.len()).min_by(|&i, &j| distance(steps[i]).total_cmp(&distance(steps[j])));
         let same = vec![false; model.n_components()];
@@ -299,7 +299,7 @@ fn view(key: &str, name: &str, axis: &str, columns: &[Column]) -> View {
     View { key: key.into(), name: name.into(), axes, columns: columns.to_vec() }
 }
 
-fn components(model: &Model, pca: &Model) -> Vec<Component> {
+fn components(model: &Model, pca: &Pca) -> Vec<Component> {
     let component = |c: usize| Component {
         name: format!("ewca{}", c + 1),
         variance: model.explained_variance[c],

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use ewca::{Control, Ewca, Matrix, Model, Progress, Samples};
+use ewca::{Ewca, Matrix, Model, Pca, Samples};
 use ewca_report::{Column, Error, Report, Subject, page_bytes};
 
 /// Numbers between -1 and 1 that are the same in every run.
@@ -43,18 +43,17 @@ impl Clouds {
 
 struct Fits {
     model: Model,
-    pca: Model,
+    pca: Pca,
     path: Vec<Model>,
 }
 
 impl Fits {
     fn new(samples: &Samples<'_>, components: usize, epsilons: &[f64]) -> Self {
         let params = Ewca::params(components);
-        let quietly = &mut |_: &Progress<'_>| Control::Continue;
         Self {
             model: params.clone().epsilon(1.5).fit(samples).unwrap(),
-            pca: params.clone().epsilon(1e-9).fit(samples).unwrap(),
-            path: params.check().unwrap().path(samples, epsilons, quietly).unwrap(),
+            pca: params.pca(samples).unwrap(),
+            path: params.check().unwrap().path(samples, epsilons).unwrap(),
         }
     }
 }
@@ -167,9 +166,10 @@ fn signs_do_not_flip_along_the_path() {
     let (clouds, fits) = small();
     let samples = clouds.samples();
     let mut turned = Fits { model: fits.model.clone(), pca: fits.pca.clone(), path: fits.path.clone() };
-    for fit in turned.path.iter_mut().step_by(2).chain([&mut turned.pca]) {
+    let path = turned.path.iter_mut().step_by(2).map(|fit| &mut fit.scores);
+    for scores in path.chain([&mut turned.pca.scores]) {
         for c in 0..3 {
-            fit.scores.column_mut(c).iter_mut().for_each(|z| *z = -*z);
+            scores.column_mut(c).iter_mut().for_each(|z| *z = -*z);
         }
     }
     let plain = Report::new(&subject(clouds, &samples, fits)).unwrap();
@@ -283,7 +283,7 @@ fn more_samples_than_there_is_room_for_are_thinned_with_a_note() {
     let clouds = Clouds::new(2400, 7);
     let samples = clouds.samples();
     let model = Ewca::params(2).epsilon(1.5).fit(&samples).unwrap();
-    let fits = Fits { pca: model.clone(), path: vec![model.clone(); 250], model };
+    let fits = Fits { pca: Ewca::params(2).pca(&samples).unwrap(), path: vec![model.clone(); 250], model };
     let unlabelled = Subject { labels: None, ..subject(&clouds, &samples, &fits) };
     let report = Report::new(&unlabelled).unwrap();
     assert_eq!((report.shown, report.data.samples), (2000, 2400));
@@ -324,7 +324,7 @@ fn ten_thousand_samples_and_twenty_epsilons_stay_below_five_megabytes() {
         fit.epsilon *= 1.3f64.powi(step);
         fit
     });
-    let fits = Fits { path: path.collect(), pca: model.clone(), model };
+    let fits = Fits { path: path.collect(), pca: Ewca::params(12).pca(&samples).unwrap(), model };
     let report = Report::new(&subject(&clouds, &samples, &fits)).unwrap();
     let html = report.to_html();
     assert!(html.len() < 5_000_000, "{} bytes", html.len());

@@ -141,7 +141,7 @@ mod transport;
 pub use error::{Error, Result};
 pub use fit::{
     Approximation, Certificate, CheckedParams, Control, DEFAULT_PERPLEXITY, Ewca, FitState, Iteration, Model, Observer,
-    Params, Perplexity, Phase, Progress, Start, Termination, Timings,
+    Params, Pca, Perplexity, Phase, Progress, Start, Termination, Timings, Unobserved,
 };
 pub use kernel::{Kernel, Peak, Simd, Work};
 pub use matrix::Matrix;

@@ -14,7 +14,7 @@ mod tables;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use ewca::{Control, Ewca, Model, Progress, Samples};
+use ewca::{Ewca, Model, Samples};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -123,20 +123,20 @@ impl<'a> Trial<'a> {
         let classes = &set.labels.classes;
         let splits = protocol.outer_splits(classes);
         // All principal components: the same distances as between the samples, in fewer numbers.
-        let rank = pca(&samples, 1)?.rank;
-        let points = pca(&samples, rank)?.scores;
+        let rank = Ewca::params(1).pca(&samples)?.rank;
+        let points = Ewca::params(rank).pca(&samples)?.scores;
         let raw_neighbours = Neighbours::new(&points);
         let raw = Measured::new(&points, &raw_neighbours, &splits, classes, protocol.seed);
         Ok(Self { set, samples, protocol, splits, rank, raw_neighbours, raw })
     }
 
     fn judged(&self, k: usize) -> ewca::Result<Vec<Row>> {
-        let pca = pca(&self.samples, k)?;
+        let pca = Ewca::params(k).pca(&self.samples)?;
         let unit = pca.explained_variance[k - 1];
         let (from, to, count) = GRID;
         let multiple = |i: usize| from * (to / from).powf(i as f64 / (count - 1) as f64);
         let epsilons: Vec<f64> = (0..count).map(|i| unit * multiple(i)).collect();
-        let mut models = Ewca::params(k).check()?.path(&self.samples, &epsilons, &mut patient)?;
+        let mut models = Ewca::params(k).check()?.path(&self.samples, &epsilons)?;
         let mut choices = rules::choices(self.set, &pca, &models, &self.raw_neighbours, self.protocol.seed)?;
         choices.extend((0..count).map(|i| (format!("multiple {:.2}", multiple(i)), i)));
         for perplexity in PERPLEXITIES {
@@ -144,9 +144,13 @@ impl<'a> Trial<'a> {
             choices.push((format!("perplexity {perplexity}"), models.len()));
             models.push(Ewca::params(k).perplexity(possible).fit(&self.samples)?);
         }
-        let candidates: Vec<Candidate> = models.iter().map(|model| self.candidate(model)).collect();
+        let candidate = |model: &Model| {
+            self.candidate([model.scores.clone(), model.barycentric_scores()], model.epsilon, model.perplexity.overall)
+        };
+        let candidates: Vec<Candidate> = models.iter().map(candidate).collect();
         let clusters = 100.0 * rules::clustered(&pca.scores, self.protocol.seed);
-        let pca = self.candidate(&pca);
+        // Every sample keeps its mass to itself.
+        let pca = self.candidate([pca.scores.clone(), pca.scores], 0.0, 1.0);
         let mut rows = Vec::new();
         let mut report = |method, rule: &str, measured: &Measured, only: Option<Measure>, at: Option<&Candidate>| {
             for measure in Measure::ALL.into_iter().filter(|m| only.is_none_or(|o| o == *m)) {
@@ -194,11 +198,10 @@ impl<'a> Trial<'a> {
         Measured::new(points, neighbours, &self.splits, &self.set.labels.classes, self.protocol.seed)
     }
 
-    fn candidate(&self, model: &Model) -> Candidate {
-        let points = [model.scores.clone(), model.barycentric_scores()];
+    fn candidate(&self, points: [ewca::Matrix; 2], epsilon: f64, perplexity: f64) -> Candidate {
         let neighbours = [0, 1].map(|i| Neighbours::new(&points[i]));
         let measured = [0, 1].map(|i| self.measured(&points[i], &neighbours[i]));
-        Candidate { epsilon: model.epsilon, perplexity: model.perplexity.overall, neighbours, measured }
+        Candidate { epsilon, perplexity, neighbours, measured }
     }
 
     /// What each split's train half chooses, judged by its test half; and the median choice.
@@ -222,14 +225,4 @@ impl<'a> Trial<'a> {
 fn gains(measure: Measure, measured: &Measured, pca: &Measured) -> Vec<f64> {
     let (values, base) = (measured.of(measure), pca.of(measure));
     values.iter().zip(base).map(|(v, b)| measure.sign() * (v - b)).collect()
-}
-
-fn patient(_: &Progress<'_>) -> Control {
-    Control::Continue
-}
-
-/// PCA is EWCA at an epsilon that is nothing beside the data.
-fn pca(samples: &Samples<'_>, k: usize) -> ewca::Result<Model> {
-    let scale = Ewca::params(1).epsilon(1.0).max_iterations(1).fit(samples)?.explained_variance[0];
-    Ewca::params(k).single_start().epsilon(1e-12 * scale).fit(samples)
 }

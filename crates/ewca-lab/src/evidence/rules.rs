@@ -3,7 +3,7 @@
 //! Each is a score of a fit, taken at each epsilon of a grid; the epsilon with the largest score is chosen. Fits that collapsed are
 //! left out.
 
-use ewca::{Control, Ewca, Matrix, Model, Progress, Samples};
+use ewca::{Ewca, Matrix, Model, Pca, Samples};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -21,7 +21,7 @@ const NEAREST: usize = 10;
 /// The position in `grid` that each rule chooses.
 pub fn choices(
     set: &EvidenceSet,
-    pca: &Model,
+    pca: &Pca,
     grid: &[Model],
     raw: &Neighbours,
     seed: u64,
@@ -49,7 +49,7 @@ pub fn choices(
         let score = |m: &Model| if kept(m) >= least { m.epsilon } else { -m.epsilon };
         found.push((format!("{}% of PCA's variance", 100.0 * least), best(&score)));
     }
-    let steady = stability(set, pca.n_components(), grid, seed)?;
+    let steady = stability(set, pca.scores.columns(), grid, seed)?;
     found.push(("stability".to_string(), highest(&steady)));
     Ok(found)
 }
@@ -156,7 +156,7 @@ fn stability(set: &EvidenceSet, k: usize, grid: &[Model], seed: u64) -> ewca::Re
         let fitted = |members: &[usize]| {
             let data: Vec<f64> = members.iter().flat_map(|&i| &set.data[i * d..][..d]).copied().collect();
             let samples = Samples::new(&data, members.len(), d)?;
-            Ewca::params(k).check()?.path(&samples, &epsilons, &mut |_: &Progress<'_>| Control::Continue)
+            Ewca::params(k).check()?.path(&samples, &epsilons)
         };
         let (one, other) = (fitted(&order[..n / 2])?, fitted(&order[n / 2..])?);
         for ((overlap, one), other) in overlaps.iter_mut().zip(&one).zip(&other) {

@@ -17,7 +17,7 @@ pub fn run(study: &Study<'_>, model: &Model, watch: Watch<'_>) -> Result<Report>
     let classes = &study.labels.classes;
     // The usual limit: a neighbourhood of three perplexities must exist.
     let perplexity = PERPLEXITY.min((n as f64 - 1.0) / 3.0).max(1.5);
-    let pca = Ewca::params(k).single_start().epsilon(1e-9 * study.epsilons[0]).fit(study.samples)?;
+    let pca = Ewca::params(k).pca(study.samples)?;
     tell(watch, "t-SNE", 0, 2)?;
     let before = tsne::embed(&pca.scores, perplexity)?;
     tell(watch, "t-SNE", 1, 2)?;

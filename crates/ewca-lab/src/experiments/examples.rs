@@ -1,6 +1,6 @@
 //! The small examples of the authors' code: PCA against EWCA, with the plan and the loss.
 
-use ewca::{Ewca, Model, Samples, Solver};
+use ewca::{Ewca, Matrix, Model, Samples, Solver};
 
 use super::synthetic::{Synthetic, clusters};
 use super::{EWCA, Fact, PCA, Report, Series, Watch, class_series, plan_range, tell};
@@ -78,15 +78,17 @@ impl Example {
         let Synthetic { data, rows, columns, labels } = &self.made;
         let samples = Samples::new(data, *rows, *columns)?;
         let params = || Ewca::params(self.components).epsilon(self.epsilon);
-        let pca = Ewca::params(self.components).single_start().epsilon(1e-9).fit(&samples)?;
+        let pca = Ewca::params(self.components).pca(&samples)?;
         let ewca = params().restarts(20).seed(seed).fit(&samples)?;
 
         let mut page = Page::new(4.0 * SIZE + 375.0, SIZE + 100.0);
         let keys: Vec<Key<'_>> = labels.names.iter().enumerate().map(|(c, n)| (n.as_str(), class_series(c))).collect();
         legend_rows(&mut page, (55.0, 20.0), 600.0, &keys, false);
         let mut left = 55.0;
-        for (model, title) in [(&pca, "PCA"), (&ewca, "EWCA")] {
-            self.scatter(&mut page, left, model, title);
+        for (scores, components, title) in
+            [(&pca.scores, &pca.components, "PCA"), (&ewca.scores, &ewca.components, "EWCA")]
+        {
+            self.scatter(&mut page, left, &pca.mean, components, scores, title);
             left += SIZE + 55.0;
         }
         self.plan(&mut page, left - 20.0, &ewca)?;
@@ -103,10 +105,10 @@ impl Example {
         self.losses(&mut page, left, &curves);
 
         let mut table = Tidy::new(&["series", "index", "cluster", "x", "y"]);
-        for (name, model) in [("pca", &pca), ("ewca", &ewca)] {
+        for (name, scores) in [("pca", &pca.scores), ("ewca", &ewca.scores)] {
             for i in 0..*rows {
-                let second = if self.components > 1 { model.scores.get(i, 1) } else { 0.0 };
-                table.row(&[&name, &i, &labels.names[labels.classes[i]], &model.scores.get(i, 0), &second]);
+                let second = if self.components > 1 { scores.get(i, 1) } else { 0.0 };
+                table.row(&[&name, &i, &labels.names[labels.classes[i]], &scores.get(i, 0), &second]);
             }
         }
         for (name, _, model) in &curves {
@@ -118,26 +120,26 @@ impl Example {
             "{rows} samples x {columns} features, k = {}, epsilon {}, seed {seed}.",
             self.components, self.epsilon
         );
-        let wrong = |model: &Model| {
-            let neighbours = Neighbours::new(&model.scores);
+        let wrong = |scores: &Matrix| {
+            let neighbours = Neighbours::new(scores);
             let others = |i: usize| (0..*rows).filter(|&j| j != i).collect::<Vec<_>>();
             (0..*rows).filter(|&i| neighbours.errors(&others(i), &[i], &labels.classes) == 1).count()
         };
         let fact = Fact::new(
             format!("{}: samples whose nearest neighbour is of another cluster", self.title),
             None,
-            format!("PCA {}, EWCA {} of {rows}", wrong(&pca), wrong(&ewca)),
+            format!("PCA {}, EWCA {} of {rows}", wrong(&pca.scores), wrong(&ewca.scores)),
         );
         Ok((Figure::new(self.name, self.title, caption, &page, table), fact))
     }
 
     /// The scores; in two dimensions the data themselves with the component's line.
-    fn scatter(&self, page: &mut Page, left: f64, model: &Model, title: &str) {
+    fn scatter(&self, page: &mut Page, left: f64, mean: &[f64], components: &Matrix, scores: &Matrix, title: &str) {
         let Synthetic { data, rows, labels, .. } = &self.made;
         let flat = self.components == 1;
         let point = |i: usize| match flat {
             true => (data[2 * i], data[2 * i + 1]),
-            false => (model.scores.get(i, 0), model.scores.get(i, 1)),
+            false => (scores.get(i, 0), scores.get(i, 1)),
         };
         let names = if flat { ["feature 1", "feature 2"] } else { ["component 1", "component 2"] };
         let (x, y) = Axis::square(
@@ -149,9 +151,7 @@ impl Example {
         let panel = Panel::new(page, (left, 55.0), (SIZE, SIZE), x, y);
         panel.title(page, title);
         if flat {
-            let far = |t: f64| {
-                (model.mean[0] + t * model.components.get(0, 0), model.mean[1] + t * model.components.get(1, 0))
-            };
+            let far = |t: f64| (mean[0] + t * components.get(0, 0), mean[1] + t * components.get(1, 0));
             panel.segment(page, far(-1e2), far(1e2), Stroke::new("#222222", 1.4));
         }
         for class in 0..labels.names.len() {

@@ -1,6 +1,6 @@
 //! Figure 1: two clusters in the plane, their projections to a line, and the plan.
 
-use ewca::{Ewca, Model, Samples};
+use ewca::{Ewca, Matrix, Samples};
 
 use super::synthetic::clusters;
 use super::{Fact, Report, Watch, class_series, plan_range, tell};
@@ -22,17 +22,21 @@ pub fn run(seed: u64, watch: Watch<'_>) -> Result<Report> {
     let data: Vec<f64> =
         made.data.chunks(2).flat_map(|p| [cosine * p[0] - sine * p[1], sine * p[0] + cosine * p[1]]).collect();
     let samples = Samples::new(&data, made.rows, 2)?;
-    let pca = Ewca::params(1).single_start().epsilon(1e-9).fit(&samples)?;
+    let pca = Ewca::params(1).pca(&samples)?;
     let ewca = Ewca::params(1).epsilon(EPSILON).restarts(20).seed(seed).fit(&samples)?;
     tell(watch, "the illustration", 1, 1)?;
 
     let n = made.rows;
     let mut page = Page::new(3.0 * SIZE + 200.0, SIZE + 95.0);
     let mut table = Tidy::new(&["sample", "cluster", "x", "y", "pca_x", "pca_y", "ewca_x", "ewca_y"]);
-    for (at, (model, title)) in [(&pca, "PCA"), (&ewca, "EWCA")].into_iter().enumerate() {
-        draw(&mut page, 50.0 + at as f64 * (SIZE + 30.0), &data, &made.labels.classes, model, title);
-    }
     let plan = ewca.plan().dense(usize::MAX)?;
+    let of_pca = Projected::new(&pca.mean, &pca.components, &pca.scores);
+    let of_ewca = Projected::new(&ewca.mean, &ewca.components, &ewca.scores);
+    // Of PCA's plan every sample keeps its mass to itself.
+    let kept = Matrix::from_fn(n, n, |i, j| if i == j { 1.0 / n as f64 } else { 0.0 });
+    for (at, (projected, plan, title)) in [(&of_pca, &kept, "PCA"), (&of_ewca, &plan, "EWCA")].into_iter().enumerate() {
+        draw(&mut page, 50.0 + at as f64 * (SIZE + 30.0), &data, &made.labels.classes, projected, plan, title);
+    }
     let share = |i: usize, j: usize| 100.0 * n as f64 * plan.get(i, j);
     let range = plan_range((0..n * n).map(|at| share(at / n, at % n)).collect());
     let place = (50.0 + 2.0 * (SIZE + 30.0), 40.0);
@@ -44,7 +48,7 @@ pub fn run(seed: u64, watch: Watch<'_>) -> Result<Report> {
     }
     panel.colour_bar(&mut page, range, "n × plan (%)");
     for i in 0..n {
-        let (p, e) = (projected(&pca, i), projected(&ewca, i));
+        let (p, e) = (of_pca.points[i], of_ewca.points[i]);
         table.row(&[
             &i,
             &made.labels.names[made.labels.classes[i]],
@@ -74,27 +78,40 @@ pub fn run(seed: u64, watch: Watch<'_>) -> Result<Report> {
 }
 
 /// Where sample i lies on the line.
-fn projected(model: &Model, i: usize) -> (f64, f64) {
-    let z = model.scores.get(i, 0);
-    (model.mean[0] + z * model.components.get(0, 0), model.mean[1] + z * model.components.get(1, 0))
+/// A line through two features, and where the samples fall on it.
+struct Projected {
+    ends: [(f64, f64); 2],
+    points: Vec<(f64, f64)>,
 }
 
-fn draw(page: &mut Page, left: f64, data: &[f64], classes: &[usize], model: &Model, title: &str) {
+impl Projected {
+    fn new(mean: &[f64], components: &Matrix, scores: &Matrix) -> Self {
+        let at = |z: f64| (mean[0] + z * components.get(0, 0), mean[1] + z * components.get(1, 0));
+        Self { ends: [at(-1e2), at(1e2)], points: scores.column(0).iter().map(|&z| at(z)).collect() }
+    }
+}
+
+fn draw(
+    page: &mut Page,
+    left: f64,
+    data: &[f64],
+    classes: &[usize],
+    projected: &Projected,
+    plan: &Matrix,
+    title: &str,
+) {
     let n = classes.len();
     let axis = |name: &str, c: usize| Axis::linear(name, data.iter().skip(c).step_by(2).copied());
     let (x, y) = Axis::square(axis("feature 1", 0), axis(if title == "PCA" { "feature 2" } else { "" }, 1), SIZE, SIZE);
     let panel = Panel::new(page, (left, 40.0), (SIZE, SIZE), x, y);
     panel.title(page, title);
-    let (u, v) = (model.components.get(0, 0), model.components.get(1, 0));
-    let far = |t: f64| (model.mean[0] + t * u, model.mean[1] + t * v);
-    panel.segment(page, far(-1e2), far(1e2), Stroke::new("#222222", 1.2));
-    let plan = model.plan();
+    panel.segment(page, projected.ends[0], projected.ends[1], Stroke::new("#222222", 1.2));
     let mut links = Vec::new();
     for i in 0..n {
-        for (j, mass) in plan.row(i).into_iter().enumerate() {
-            let share = n as f64 * mass;
+        for j in 0..n {
+            let share = n as f64 * plan.get(i, j);
             if share > 0.01 {
-                links.push(((data[2 * i], data[2 * i + 1]), projected(model, j), share.min(0.8)));
+                links.push(((data[2 * i], data[2 * i + 1]), projected.points[j], share.min(0.8)));
             }
         }
     }
@@ -103,7 +120,7 @@ fn draw(page: &mut Page, left: f64, data: &[f64], classes: &[usize], model: &Mod
         let series = class_series(class);
         let own = (0..n).filter(|&i| classes[i] == class);
         let points: Vec<(f64, f64)> = own.clone().map(|i| (data[2 * i], data[2 * i + 1])).collect();
-        let shadows: Vec<(f64, f64)> = own.map(|i| projected(model, i)).collect();
+        let shadows: Vec<(f64, f64)> = own.map(|i| projected.points[i]).collect();
         let Some(marker) = series.marker else { continue };
         panel.points(page, &shadows, series.colour, marker, 2.8);
         panel.points(page, &points, series.colour, marker, 4.4);

@@ -11,7 +11,7 @@ mod sensitivity;
 mod synthetic;
 mod timing;
 
-use ewca::{Control, Ewca, Model, Progress, Samples};
+use ewca::{Ewca, Model, Samples};
 
 pub use page::page;
 
@@ -210,7 +210,7 @@ fn best_model(study: &Study<'_>, selection: &Selection) -> Result<Model> {
     let k = single(study);
     let epsilon = selection.cells.iter().find(|cell| cell.k == k).map_or(study.epsilons[0], |cell| cell.epsilon);
     let up_to: Vec<f64> = selection.epsilons.iter().copied().filter(|e| *e <= epsilon).collect();
-    let path = Ewca::params(k).check()?.path(study.samples, &up_to, &mut |_: &Progress<'_>| Control::Continue)?;
+    let path = Ewca::params(k).check()?.path(study.samples, &up_to)?;
     path.into_iter().next_back().ok_or(Error::Interrupted)
 }
 

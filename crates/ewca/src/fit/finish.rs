@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::canonical::{Canonical, canonical};
 use super::certificate::{angles, approximation, duality_gap, residuals_in_features, rounding};
 use super::model::{Perplexity, Timings};
 use super::params::Smoothing;
@@ -13,16 +14,14 @@ use crate::error::Result;
 use crate::matrix::{Matrix, dot};
 use crate::samples::{Samples, Scalar, Span};
 use crate::solvers::{Objective, Point, component_residuals, largest};
-use crate::subspace::{Orthonormalisation, canonical_signs, grassmann_distance, polar_correction, principal_rotation};
+use crate::subspace::grassmann_distance;
 use crate::transport::Balancer;
 
-/// The subspace of a fit in its canonical frame: uncorrelated scores in the order of their variances, and signs that do not depend on
-/// the way there.
+/// The end of a fit in its canonical form, with an accurate plan.
 pub(super) struct CanonicalEnd {
     components: Matrix,
     scores: Matrix,
     explained_variance: Vec<f64>,
-    /// With an accurate plan.
     point: Point,
     /// Of each component, relative to itself, in the data's own features.
     residuals: Vec<f64>,
@@ -39,23 +38,7 @@ impl Session<'_> {
         best: &Candidate,
     ) -> Result<CanonicalEnd> {
         let span = &self.span;
-        let (mut loadings, mut scores) = span.loadings(samples, &best.point.frame)?;
-        match polar_correction(&loadings)? {
-            Some(correction) => (loadings, scores) = (loadings.times(&correction), scores.times(&correction)),
-            None => {
-                // Directions that the squaring of the data has blurred.
-                loadings = Orthonormalisation::Qr.of(&loadings)?;
-                scores = samples.project(samples.mean(), &loadings)?;
-            }
-        }
-        let (explained_variance, rotation) = principal_rotation(&scores, samples.weights())?;
-        let mut components = loadings.times(&rotation);
-        let signs = canonical_signs(&components);
-        let mut turn = rotation;
-        turn.scale_columns(&signs);
-        components.scale_columns(&signs);
-        let scores = scores.times(&turn);
-
+        let Canonical { components, scores, explained_variance, turn } = canonical(samples, span, &best.point.frame)?;
         let frame = best.point.frame.times(&turn);
         let active =
             Matrix::from_fn(span.active.len(), scores.columns(), |i, j| scores.get(span.active[i], j) / span.unit);

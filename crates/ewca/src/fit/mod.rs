@@ -1,5 +1,6 @@
 //! From parameters and samples to a model: params -> checked -> session (reduce -> start -> run -> finish) -> model.
 
+mod canonical;
 mod certificate;
 mod coarse;
 mod driver;
@@ -9,14 +10,16 @@ mod model;
 mod observer;
 mod params;
 mod path;
+mod pca;
 mod perplexity_search;
 mod session;
 mod state;
 
 pub use certificate::{Approximation, Certificate, Termination};
 pub use model::{Model, Perplexity, Timings};
-pub use observer::{Control, Iteration, Observer, Phase, Progress};
+pub use observer::{Control, Iteration, Observer, Phase, Progress, Unobserved};
 pub use params::{CheckedParams, DEFAULT_PERPLEXITY, Ewca, Params, Start};
+pub use pca::Pca;
 pub use state::FitState;
 
 use crate::error::Result;

@@ -93,6 +93,16 @@ pub trait Observer: Send {
     }
 }
 
+/// The observer of a fit that nobody watches.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unobserved;
+
+impl Observer for Unobserved {
+    fn observe(&mut self, _: &Progress<'_>) -> Control {
+        Control::Continue
+    }
+}
+
 impl<F: FnMut(&Progress<'_>) -> Control + Send> Observer for F {
     fn observe(&mut self, progress: &Progress<'_>) -> Control {
         self(progress)

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 #[cfg(doc)]
 use super::Perplexity;
 use super::memory::{self, Shape};
-use super::{Control, FitState, Model, Observer, Progress};
+use super::{FitState, Model, Observer, Pca, Unobserved};
 use crate::error::{Error, Result};
 use crate::kernel::Simd;
 use crate::matrix::Matrix;
@@ -263,6 +263,12 @@ impl Params {
     pub fn fit<T: Scalar>(self, samples: &Samples<'_, T>) -> Result<Model> {
         self.check()?.fit(samples)
     }
+
+    /// The principal components of the samples, as many as EWCA is to find: what there is at epsilon 0. Threads, memory and
+    /// tolerance hold here too.
+    pub fn pca<T: Scalar>(&self, samples: &Samples<'_, T>) -> Result<Pca> {
+        super::pca::pca(samples, &self.clone().check()?.params)
+    }
 }
 
 /// Parameters that passed [`Params::check`]: what fits.
@@ -297,7 +303,7 @@ impl CheckedParams {
 
     /// Fits.
     pub fn fit<T: Scalar>(&self, samples: &Samples<'_, T>) -> Result<Model> {
-        self.fit_observed(samples, &mut |_: &Progress<'_>| Control::Continue)
+        self.fit_observed(samples, &mut Unobserved)
     }
 
     /// Fits under the eyes of an observer, which sees every iteration and may stop the fit. A stopped fit returns its best
@@ -317,9 +323,14 @@ impl CheckedParams {
     }
 
     /// One model for each epsilon, in the given order. They are fitted in ascending order, each from its smaller neighbour's
-    /// result, so that the path follows the branch of PCA: coming down from a large epsilon ends in collapsed optima. When the
-    /// observer stops it, the models up to there are returned, the last one marked as interrupted.
-    pub fn path<T: Scalar>(
+    /// result, so that the path follows the branch of PCA: coming down from a large epsilon ends in collapsed optima.
+    pub fn path<T: Scalar>(&self, samples: &Samples<'_, T>, epsilons: &[f64]) -> Result<Vec<Model>> {
+        self.path_observed(samples, epsilons, &mut Unobserved)
+    }
+
+    /// The same under the eyes of an observer. When it stops the path, the models up to there are returned, the last one marked as
+    /// interrupted.
+    pub fn path_observed<T: Scalar>(
         &self,
         samples: &Samples<'_, T>,
         epsilons: &[f64],

@@ -28,7 +28,7 @@ const LARGEST_EPSILON: f64 = 1e18;
 pub(super) const FIRST_PLAN_ERROR: f64 = 1e-2;
 const MAX_PLAN_PASSES: usize = 2000;
 /// How often a fit in the leading axes may take in directions from outside.
-const MAX_EXTENSIONS: usize = 30;
+pub(super) const MAX_EXTENSIONS: usize = 30;
 /// Inside and outside of the leading axes, the gradient may each take this part of the tolerance.
 pub(super) const PARTIAL_AXES_SHARE: f64 = 0.7;
 /// Inside of all axes it takes this part: the certificate looks at the features, and rounds otherwise.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::axes::leading_axes;
 use super::{Samples, Scalar, Side};
 use crate::error::{Error, Result};
-use crate::matrix::{Matrix, qr_factor, symmetric_eigen};
+use crate::matrix::{Matrix, dot, qr_factor, symmetric_eigen};
 use crate::parallel::StopFlag;
 use crate::team::Member;
 
@@ -287,7 +287,9 @@ impl Span {
         let mut fresh = qr_factor(directions);
         // Once more: the first time was accurate beside the directions, not beside what is left of them.
         fresh.add_scaled(-1.0, &basis.times(&basis.transposed_times(&fresh)));
-        let fresh = qr_factor(&fresh);
+        // A direction that was rounding alone lies in the axes for the most part: what is left of it is not orthogonal to them.
+        let kept: Vec<usize> = (0..fresh.columns()).filter(|&j| dot(fresh.column(j), fresh.column(j)) > 0.5).collect();
+        let fresh = qr_factor(&Matrix::from_fn(fresh.rows(), kept.len(), |i, j| fresh.get(i, kept[j])));
         let own = samples.project_own(&samples.own_active(), &samples.mean, &fresh)?.scaled(1.0 / self.unit);
         let basis = beside(basis, &fresh);
         let coordinates = beside(&self.coordinates, &own);

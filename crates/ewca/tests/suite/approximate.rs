@@ -2,7 +2,7 @@
 
 use crate::common::subspace_distance;
 use crate::many::clouds;
-use ewca::{Approximation, Control, Error, Ewca, FitState, Model, Params, Progress, Samples, Solver};
+use ewca::{Approximation, Control, Error, Ewca, FitState, Model, Params, Progress, Samples, Solver, Unobserved};
 
 const D: usize = 6;
 
@@ -101,7 +101,7 @@ fn threads_and_interruptions_do_not_change_bits() {
         if saved.is_some() { Control::Stop } else { Control::Continue }
     };
     params.fit_observed(&samples, &mut watch).unwrap();
-    let resumed = params.resume(&samples, saved.unwrap(), &mut |_: &Progress<'_>| Control::Continue).unwrap();
+    let resumed = params.resume(&samples, saved.unwrap(), &mut Unobserved).unwrap();
     assert_eq!(text(&resumed), models[0]);
 }
 

@@ -1,7 +1,9 @@
 //! What callers rely on: reproducible bits, resuming, stopping, weights, paths, and errors that say what to do.
 
 use crate::common::{check_fit, fixture, subspace_distance};
-use ewca::{Control, Error, Ewca, FitState, Matrix, Model, Params, Progress, Samples, Solver, Start, Termination};
+use ewca::{
+    Control, Error, Ewca, FitState, Matrix, Model, Params, Progress, Samples, Solver, Start, Termination, Unobserved,
+};
 
 /// Everything of a model but its timings, as text.
 fn bits(model: &Model) -> String {
@@ -70,7 +72,7 @@ fn a_resumed_fit_gives_the_bits_of_an_uninterrupted_one() {
         assert!(saved.len() > 4);
         for at in [0, 1, saved.len() / 2, saved.len() - 1] {
             let state: FitState = serde_json::from_str(&saved[at]).unwrap();
-            let resumed = params.resume(&samples, state, &mut |_: &Progress<'_>| Control::Continue).unwrap();
+            let resumed = params.resume(&samples, state, &mut Unobserved).unwrap();
             assert_eq!(bits(&whole), bits(&resumed), "resumed at {at} of {}", saved.len());
         }
         // A state that was tampered with, and a state of another fit, are refused.
@@ -79,11 +81,11 @@ fn a_resumed_fit_gives_the_bits_of_an_uninterrupted_one() {
         let mut short: serde_json::Value = serde_json::from_str(&saved[1]).unwrap();
         short["solver"]["point"]["potential"].as_array_mut().unwrap().pop();
         let state: FitState = serde_json::from_value(short).unwrap();
-        let refused = params.resume(&samples, state, &mut |_: &Progress<'_>| Control::Continue).unwrap_err();
+        let refused = params.resume(&samples, state, &mut Unobserved).unwrap_err();
         assert!(matches!(refused, Error::State { what: "its shapes" }), "{refused}");
         let other = Ewca::params(5).epsilon(61.0).check().unwrap();
         let state: FitState = serde_json::from_str(&saved[1]).unwrap();
-        let refused = other.resume(&samples, state, &mut |_: &Progress<'_>| Control::Continue).unwrap_err();
+        let refused = other.resume(&samples, state, &mut Unobserved).unwrap_err();
         assert!(matches!(refused, Error::State { .. }), "{refused}");
     }
 }
@@ -194,7 +196,7 @@ fn a_path_runs_from_pca_to_collapse() {
     let samples = fixture.samples();
     let epsilons = [60.0, 5.0, 200.0, 0.01, 5000.0, 30.0];
     let params = Ewca::params(5).check().unwrap();
-    let models = params.path(&samples, &epsilons, &mut |_: &Progress<'_>| Control::Continue).unwrap();
+    let models = params.path(&samples, &epsilons).unwrap();
     assert_eq!(models.len(), epsilons.len());
     for (model, epsilon) in models.iter().zip(epsilons) {
         check_fit(&samples, model);
@@ -215,14 +217,14 @@ fn a_path_runs_from_pca_to_collapse() {
     // Stopped, it returns what it has.
     let mut count = 0;
     let stopped = params
-        .path(&samples, &epsilons, &mut |_: &Progress<'_>| {
+        .path_observed(&samples, &epsilons, &mut |_: &Progress<'_>| {
             count += 1;
             if count > 4 { Control::Stop } else { Control::Continue }
         })
         .unwrap();
     assert!(stopped.len() < epsilons.len());
     assert_eq!(stopped.last().unwrap().termination, Termination::Interrupted);
-    let wrong = params.path(&samples, &[1.0, -1.0], &mut |_: &Progress<'_>| Control::Continue).unwrap_err();
+    let wrong = params.path(&samples, &[1.0, -1.0]).unwrap_err();
     assert!(matches!(wrong, Error::Parameter { name: "epsilons", .. }));
 }
 
@@ -435,11 +437,11 @@ fn a_rough_plan_does_not_stall_a_warm_start() {
     let samples = Samples::new(&x, 60, 5).unwrap();
     let params = Ewca::params(2).check().unwrap();
     let epsilons: Vec<f64> = (0..30).map(|i| 0.1 * 1.3f64.powi(i)).chain([11.64, 15.39]).collect();
-    for model in params.path(&samples, &epsilons, &mut |_: &Progress<'_>| Control::Continue).unwrap() {
+    for model in params.path(&samples, &epsilons).unwrap() {
         check_fit(&samples, &model);
         assert!(model.converged(), "epsilon {}: {}", model.epsilon, model.termination);
     }
-    for model in params.path(&samples, &[11.64, 15.39], &mut |_: &Progress<'_>| Control::Continue).unwrap() {
+    for model in params.path(&samples, &[11.64, 15.39]).unwrap() {
         assert!(model.converged(), "epsilon {}: {}", model.epsilon, model.termination);
     }
 }

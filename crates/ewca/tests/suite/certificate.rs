@@ -4,8 +4,8 @@
 use crate::common::{audited, check_fit, subspace_distance};
 use crate::many::clouds;
 use ewca::{
-    Control, Error, Ewca, FitState, Matrix, MmParams, Model, Progress, Samples, Solver, Termination, self_transport,
-    sinkhorn_knopp, sinkhorn_log,
+    Control, Error, Ewca, FitState, Matrix, MmParams, Model, Progress, Samples, Solver, Termination, Unobserved,
+    self_transport, sinkhorn_knopp, sinkhorn_log,
 };
 
 fn degrees(one: &Model, other: &Model) -> f64 {
@@ -218,7 +218,7 @@ fn a_resumed_fit_of_many_samples_reports_the_same() {
         .unwrap();
     assert!(whole.kernel_share < 1.0, "nothing was skipped: {}", whole.kernel_share);
     let state: FitState = serde_json::from_str(&saved[saved.len() / 2]).unwrap();
-    let resumed = params.resume(&samples, state, &mut |_: &Progress<'_>| Control::Continue).unwrap();
+    let resumed = params.resume(&samples, state, &mut Unobserved).unwrap();
     assert_eq!(serde_json::to_string(&whole).unwrap(), serde_json::to_string(&resumed).unwrap());
 }
 
@@ -253,7 +253,7 @@ fn forged_states_are_refused() {
         let mut forged = saved.clone();
         *forged.pointer_mut(path).unwrap_or_else(|| panic!("{path} is not there")) = value;
         let Ok(state) = serde_json::from_value::<FitState>(forged) else { continue };
-        let refused = params.resume(&samples, state, &mut |_: &Progress<'_>| Control::Continue).unwrap_err();
+        let refused = params.resume(&samples, state, &mut Unobserved).unwrap_err();
         assert!(matches!(refused, Error::State { .. }), "{path}: {refused}");
     }
 }
@@ -276,8 +276,7 @@ fn wide_epsilons_are_exact_or_refused() {
     }
     let refused = Ewca::params(3).epsilon(1e300).fit(&samples).unwrap_err();
     assert!(matches!(refused, Error::Parameter { name: "epsilon", .. }), "{refused}");
-    let path =
-        Ewca::params(3).check().unwrap().path(&samples, &[1.0, 1e300], &mut |_: &Progress<'_>| Control::Continue);
+    let path = Ewca::params(3).check().unwrap().path(&samples, &[1.0, 1e300]);
     assert!(matches!(path, Err(Error::Parameter { name: "epsilon", .. })));
 }
 

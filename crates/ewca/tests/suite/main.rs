@@ -8,6 +8,7 @@ mod fixtures;
 mod many;
 mod oracles;
 mod paper;
+mod pca;
 mod sparse;
 mod streamed;
 mod team;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Barrier, Mutex};
 use crate::common::{FIXTURES, check_fit, fixture, subspace_distance};
 use crate::many::clouds;
 use crate::sparse::{compressed, counts};
-use ewca::{Control, Error, Ewca, FitState, Model, Params, Progress, Samples, Team};
+use ewca::{Control, Error, Ewca, FitState, Model, Params, Progress, Samples, Team, Unobserved};
 
 /// A team of threads, which leave their numbers on a common board.
 #[derive(Debug)]
@@ -149,11 +149,10 @@ fn a_fit_goes_on_with_another_number_of_processes() {
         kept
     });
     let state = states[0].clone().unwrap();
-    let mut nobody = |_: &Progress<'_>| Control::Continue;
+    let mut nobody = Unobserved;
     for size in [1, 2, 3, 4] {
-        let models = together(&data, d, None, size, |samples| {
-            params.resume(samples, state.clone(), &mut |_: &Progress<'_>| Control::Continue).unwrap()
-        });
+        let models =
+            together(&data, d, None, size, |samples| params.resume(samples, state.clone(), &mut Unobserved).unwrap());
         check_fit(&Samples::new(&data, n, d).unwrap(), &models[0]);
         assert!(models[0].converged(), "{size}: {}", models[0].termination);
         assert!((models[0].loss / whole.loss - 1.0).abs() < 1e-6, "{size}: {} {}", models[0].loss, whole.loss);

@@ -1,0 +1,85 @@
+//! Principal component analysis: what EWCA comes to as epsilon goes to 0, and what it is compared with.
+
+use super::canonical::{Canonical, canonical};
+use super::memory::{self, Shape};
+use super::params::Params;
+use super::session::{MAX_EXTENSIONS, PARTIAL_AXES_SHARE, pca_frame};
+use crate::error::{Error, Result};
+use crate::matrix::{Matrix, dot};
+use crate::parallel::{self, StopFlag};
+use crate::samples::{Reduction, Samples, Scalar, Span};
+
+/// The principal components of some samples, in the conventions of [`Model`](crate::Model): see [`Params::pca`].
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Pca {
+    /// The loadings, d x k, orthonormal.
+    pub components: Matrix,
+    /// The mean of each feature.
+    pub mean: Vec<f64>,
+    /// The scores, n x k: uncorrelated, in the order of their variances.
+    pub scores: Matrix,
+    /// The variance of each component.
+    pub explained_variance: Vec<f64>,
+    /// The same as a part of the total variance.
+    pub explained_variance_ratio: Vec<f64>,
+    /// The rank of the centred data, as far as it was looked for.
+    pub rank: usize,
+    /// How far |Sigma u - lambda u| is from 0, relative to lambda, at the most: the tolerance at the most, unless the data have more than
+    /// 4096 samples and features and no component stands out. 0 where all axes are known.
+    pub residual: f64,
+}
+
+impl Pca {
+    /// The scores of other samples with the same features.
+    pub fn transform<T: Scalar>(&self, samples: &Samples<'_, T>) -> Result<Matrix> {
+        if samples.columns() != self.mean.len() {
+            return Err(Error::Columns { expected: self.mean.len(), found: samples.columns() });
+        }
+        samples.project(&self.mean, &self.components)
+    }
+}
+
+/// The leading principal components.
+pub(super) fn pca<T: Scalar>(samples: &Samples<'_, T>, params: &Params) -> Result<Pca> {
+    let k = params.components;
+    parallel::with_threads(params.threads, || {
+        let memory = memory::plan(&Shape::of(samples, k, params.landmarks), params.memory_budget)?;
+        let mut span = Span::new(samples, Reduction { axes: memory.axes, stop: StopFlag::default() })?;
+        if k > span.rank() {
+            return Err(Error::Components { requested: k, rank: span.rank() });
+        }
+        let mut residual = 0.0;
+        for _ in 0..=MAX_EXTENSIONS {
+            let Some(outside) = outside(samples, &span, k)? else { break };
+            let relative = |j: usize| dot(outside.column(j), outside.column(j)).sqrt() / span.variances[j];
+            residual = (0..k).map(relative).fold(0.0, f64::max);
+            if residual <= PARTIAL_AXES_SHARE * params.tolerance {
+                break;
+            }
+            (span, _) = span.extended(samples, &outside, &pca_frame(span.rank(), k))?;
+        }
+        let Canonical { components, scores, explained_variance, .. } =
+            canonical(samples, &span, &pca_frame(span.rank(), k))?;
+        let total = span.total_variance() * span.unit * span.unit;
+        Ok(Pca {
+            components,
+            mean: samples.mean().to_vec(),
+            scores,
+            explained_variance_ratio: explained_variance.iter().map(|v| v / total).collect(),
+            explained_variance,
+            rank: span.rank(),
+            residual,
+        })
+    })?
+}
+
+/// Where the span has some of the axes only: what Sigma V has outside of them.
+fn outside<T: Scalar>(samples: &Samples<'_, T>, span: &Span, k: usize) -> Result<Option<Matrix>> {
+    if !span.is_partial() {
+        return Ok(None);
+    }
+    let mut columns = span.leading_axes(k);
+    columns.scale_rows(&span.weights);
+    span.outside(samples, &columns)
+}
