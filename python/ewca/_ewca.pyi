@@ -6,17 +6,19 @@ from typing import Any, Callable, Optional, Union, final
 import numpy as np
 
 __all__ = [
+    "default_epsilons",
     "fit",
     "path",
-    "pca_variances",
     "select",
     "Model",
     "Plan",
     "self_transport",
     "__version__",
+    "DEFAULT_COMPONENTS",
     "DEFAULT_PERPLEXITY",
 ]
 __version__: str
+DEFAULT_COMPONENTS: tuple[int, int]
 DEFAULT_PERPLEXITY: float
 
 _Table = Union[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray, int]]
@@ -105,7 +107,9 @@ def fit(
 def path(
     table: _Table, weights: Optional[np.ndarray], epsilons: list[float], settings: dict[str, Any], progress: _Progress = None
 ) -> tuple[list[Model], Optional[BaseException]]: ...
-def pca_variances(table: _Table, k: int) -> np.ndarray: ...
+def default_epsilons(
+    table: _Table, weights: Optional[np.ndarray], k: int
+) -> tuple[list[float], list[float]]: ...
 def select(
     table: _Table,
     labels: list[str],

@@ -189,8 +189,7 @@ def path(
     table = as_table(X)
     weights = as_weights(sample_weight, shape(table)[0])
     if epsilons is None:
-        last = 3.6 * _ewca.pca_variances(table, whole("n_components", n_components))[-1]
-        epsilons = np.geomspace(last / 200, last, 20)
+        epsilons, _ = _ewca.default_epsilons(table, weights, whole("n_components", n_components))
     wanted = settings(n_components, solver=solver, tol=tol, max_iter=max_iter, n_jobs=n_jobs)
     values = [number("an epsilon", e) for e in np.ravel(epsilons)]
     if not values:
@@ -240,7 +239,7 @@ class Selection:
 def select(
     X: Any,
     y: Any,
-    n_components: Iterable[int] = range(2, 9),
+    n_components: Iterable[int] = range(_ewca.DEFAULT_COMPONENTS[0], _ewca.DEFAULT_COMPONENTS[1] + 1),
     epsilons: Any = None,
     *,
     n_splits: int = 100,
@@ -291,8 +290,7 @@ def select(
     if not ks:
         raise ValueError("n_components is empty: pass at least one number of components")
     if epsilons is None:
-        variance = _ewca.pca_variances(table, min(ks))[-1]
-        epsilons = np.geomspace(0.1 * variance, 4 * variance, 20)
+        _, epsilons = _ewca.default_epsilons(table, None, min(ks))
     values = [number("an epsilon", e) for e in np.ravel(epsilons)]
     if not values or not all(0 < e < np.inf for e in values):
         raise ValueError("epsilons must be positive and finite, and at least one")

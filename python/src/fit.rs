@@ -1,8 +1,7 @@
 //! Fits, paths, and the choice of k and epsilon.
 
-use ewca::{Samples, Scalar};
 use ewca_lab::{Candidates, Labels, Protocol, Selection, Spread};
-use numpy::{IntoPyArray, PyReadonlyArray1};
+use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -66,16 +65,21 @@ pub fn path<'py>(
     Ok((models.map_err(fit_error)?.into_iter().map(one).collect(), raised))
 }
 
-/// The variances of the k leading principal components, divided by the number of samples.
+/// The epsilons of a path, and those among which labels choose, where none are given.
 #[pyfunction]
-pub fn pca_variances<'py>(py: Python<'py>, table: Table<'py>, k: usize) -> PyResult<Bound<'py, PyAny>> {
-    let values = table.values()?;
-    let found = detached(py, None, || with_samples!(values, None, |samples| principal_variances(&samples, k)))?;
-    Ok(found.map_err(fit_error)?.into_pyarray(py).into_any())
-}
-
-fn principal_variances<T: Scalar>(samples: &Samples<'_, T>, k: usize) -> ewca::Result<Vec<f64>> {
-    Ok(ewca::Ewca::params(k).pca(samples)?.explained_variance)
+pub fn default_epsilons(
+    py: Python<'_>,
+    table: Table<'_>,
+    weights: Weights<'_>,
+    k: usize,
+) -> PyResult<(Vec<f64>, Vec<f64>)> {
+    let (values, weights) = (table.values()?, slice(&weights)?);
+    let found = detached(py, None, || {
+        with_samples!(values, weights, |samples| {
+            ewca::Ewca::params(k).pca(&samples).map(|pca| (pca.path_epsilons(), pca.selection_epsilons()))
+        })
+    })?;
+    found.map_err(fit_error)
 }
 
 /// Judges each k, and chooses an epsilon for it, by the paper's protocol.

@@ -20,7 +20,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _ewca {
     #[pymodule_export]
-    use crate::fit::{fit, path, pca_variances, select};
+    use crate::fit::{default_epsilons, fit, path, select};
     #[pymodule_export]
     use crate::model::PyModel;
     #[pymodule_export]
@@ -31,6 +31,7 @@ mod _ewca {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("DEFAULT_COMPONENTS", (*ewca::DEFAULT_COMPONENTS.start(), *ewca::DEFAULT_COMPONENTS.end()))?;
         module.add("DEFAULT_PERPLEXITY", ewca::DEFAULT_PERPLEXITY)
     }
 }

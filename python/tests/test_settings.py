@@ -41,7 +41,7 @@ def asked(monkeypatch):
 
         monkeypatch.setattr(_ewca, name, call)
 
-    for name in ("fit", "path", "select", "pca_variances", "self_transport"):
+    for name in ("fit", "path", "select", "default_epsilons", "self_transport"):
         note(name)
     return calls
 
@@ -185,6 +185,12 @@ def test_epsilons_of_paths_come_from_the_last_component(asked, blobs):
         ewca.path(data, n_components=3)
         variance = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)[2] ** 2 / 90
         np.testing.assert_allclose(asked[-1][1][2], np.geomspace(3.6 * variance / 200, 3.6 * variance, 20), rtol=1e-9)
+    # Counts are repetitions, here too.
+    counts = np.arange(len(X)) % 3
+    ewca.path(X, n_components=3, sample_weight=counts)
+    weighted = asked[-1][1][2]
+    ewca.path(np.repeat(X, counts, axis=0), n_components=3)
+    np.testing.assert_allclose(weighted, asked[-1][1][2], rtol=1e-9)
 
 
 def test_selections_ask_for_what_they_were_given(asked, blobs):
@@ -194,7 +200,7 @@ def test_selections_ask_for_what_they_were_given(asked, blobs):
     assert name == "select" and np.shares_memory(table, X)
     assert rest == [[str(label) for label in y], [3, 2], [2.0, 1.0], 4, 3, 5, 2]
     ewca.select(X, y, [3, 2], n_splits=2, n_inner_splits=2)
-    assert [name for name, _ in asked[1:]] == ["pca_variances", "select"]
+    assert [name for name, _ in asked[1:]] == ["default_epsilons", "select"]
     (_, (_, _, _, epsilons, _, _, seed, threads)) = asked[-1]
     variance = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)[1] ** 2 / 90
     np.testing.assert_allclose(epsilons, np.geomspace(0.1 * variance, 4 * variance, 20), rtol=1e-9)
@@ -285,7 +291,7 @@ def test_defaults_are_those_of_the_text():
     assert cells == own
     assert defaults_of(ewca.scanpy.plan_as_neighbors) == {"n_neighbors": 15, "key": "X_ewca", "key_added": None, "copy": False}
     assert defaults_of(ewca.select) == {
-        "n_components": range(2, 9),
+        "n_components": range(2, 11),
         "epsilons": None,
         "n_splits": 100,
         "n_inner_splits": 20,

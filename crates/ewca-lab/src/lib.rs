@@ -27,7 +27,7 @@ pub use evidence::{
 };
 pub use figures::Figure;
 pub use kmeans::KMeans;
-pub use neighbours::{Neighbours, nearest_others};
+pub use neighbours::{Neighbours, errors_of_new, nearest_others};
 pub use ranks::spearman;
 pub use select::{Candidates, Cell, Method, Protocol, Recommendation, Selection, Spread, select};
 pub use splits::{Labels, Split};

@@ -62,11 +62,39 @@ impl Neighbours {
             })
             .count()
     }
+
+    /// How many samples have a nearest other sample of another class.
+    pub fn leave_one_out_errors(&self, classes: &[usize]) -> usize {
+        let all: Vec<usize> = (0..self.order.len()).collect();
+        self.errors(&all, &all, classes)
+    }
+}
+
+/// How many new points (`test`) have a nearest known one (`train`) of another class.
+pub fn errors_of_new(train: &Matrix, train_classes: &[usize], test: &Matrix, test_classes: &[usize]) -> usize {
+    let n = train.rows();
+    let both = Matrix::from_fn(n + test.rows(), test.columns(), |i, j| match i.checked_sub(n) {
+        Some(i) => test.get(i, j),
+        None => train.get(i, j),
+    });
+    let members: Vec<usize> = (0..both.rows()).collect();
+    let classes = [train_classes, test_classes].concat();
+    Neighbours::new(&both).errors(&members[..n], &members[n..], &classes)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sample_is_not_its_own_neighbour() {
+        let line = |points: &[f64]| Matrix::from_row_major(points.len(), 1, points).unwrap();
+        let (scores, classes) = (line(&[0.0, 1.0, 10.0, 11.0, 10.4]), [0, 0, 1, 1, 0]);
+        // 10.4's neighbour is 10 (1), 10's is 10.4 (0), 11's is 10.4 (0).
+        assert_eq!(Neighbours::new(&scores).leave_one_out_errors(&classes), 3);
+        assert_eq!(errors_of_new(&scores, &classes, &line(&[0.4, 11.0]), &[0, 1]), 0);
+        assert_eq!(errors_of_new(&scores, &classes, &line(&[0.4, 11.0, 10.3]), &[1, 0, 0]), 2);
+    }
 
     #[test]
     fn the_nearest_of_the_train_half_decides() {

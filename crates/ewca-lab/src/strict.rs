@@ -4,7 +4,7 @@ use ewca::{Ewca, Matrix, Model, Samples, Scalar};
 use rayon::prelude::*;
 
 use crate::select::{chosen, points};
-use crate::{Error, Neighbours, Protocol, Result, Split};
+use crate::{Error, Neighbours, Protocol, Result, Split, errors_of_new};
 
 /// One number of components under the strict protocol: errors of the nearest neighbour in percent, one for each split.
 #[derive(Debug, Clone, PartialEq)]
@@ -97,22 +97,12 @@ impl Half {
         let test = self.test.to_row_major();
         let of_pca = pca.transform(&Samples::new(&test, self.test.rows(), self.test.columns())?)?;
         let of_ewca = models[pick].transform(&test, self.test.rows())?;
-        let error = |train: &Matrix, test: &Matrix| error(train, &train_classes, test, &test_classes);
+        let error = |train: &Matrix, test: &Matrix| {
+            let wrong = errors_of_new(train, &train_classes, test, &test_classes);
+            100.0 * wrong as f64 / test_classes.len().max(1) as f64
+        };
         Ok(Judgement { pca: error(&pca.scores, &of_pca), ewca: error(&models[pick].scores, &of_ewca), pick })
     }
-}
-
-/// The error of the test half by the scores of both, in percent.
-fn error(train: &Matrix, train_classes: &[usize], test: &Matrix, test_classes: &[usize]) -> f64 {
-    let n = train_classes.len();
-    let both = Matrix::from_fn(n + test.rows(), test.columns(), |i, j| match i.checked_sub(n) {
-        Some(i) => test.get(i, j),
-        None => train.get(i, j),
-    });
-    let members: Vec<usize> = (0..both.rows()).collect();
-    let classes = [train_classes, test_classes].concat();
-    let wrong = Neighbours::new(&both).errors(&members[..n], &members[n..], &classes);
-    100.0 * wrong as f64 / test_classes.len().max(1) as f64
 }
 
 /// The choice of epsilon sees the models and classes of the train half, and nothing else.

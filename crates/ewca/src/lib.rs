@@ -140,8 +140,9 @@ mod transport;
 
 pub use error::{Error, Result};
 pub use fit::{
-    Approximation, Certificate, CheckedParams, Control, DEFAULT_PERPLEXITY, Ewca, FitState, Iteration, Model, Observer,
-    Params, Pca, Perplexity, Phase, Progress, Start, Termination, Timings, Unobserved,
+    Approximation, Certificate, CheckedParams, Control, DEFAULT_COMPONENTS, DEFAULT_EPSILONS, DEFAULT_PERPLEXITY, Ewca,
+    FitState, Iteration, Model, Observer, Params, Pca, Perplexity, Phase, Progress, Start, Termination, Timings,
+    Unobserved, geometric,
 };
 pub use kernel::{Kernel, Peak, Simd, Work};
 pub use matrix::Matrix;

@@ -9,9 +9,9 @@ use ewca_io::{Preprocessing, ReadOptions};
 use ewca_lab::Protocol;
 use ewca_lab::experiments::Experiment;
 
-use crate::exports::Exports;
-use crate::input::{Input, Weighting};
-use crate::terminal::Console;
+use crate::console::terminal::Console;
+use crate::input::table::{Input, Weighting};
+use crate::output::exports::Exports;
 
 /// What the user wants, and how to talk about it.
 #[derive(Debug)]

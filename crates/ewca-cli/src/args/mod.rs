@@ -25,10 +25,10 @@ use method::{EndingArgs, LimitArgs, ManyArgs, MethodArgs, SpreadArgs};
 use table::{PreprocessingArgs, TableArgs, WeightArgs};
 use values::{Counts, Numbers};
 
-use crate::exports::Exports;
-use crate::failure::Failure;
-use crate::outcome::CLOSED_PIPE;
-use crate::terminal::{Console, Verbosity, printable};
+use crate::console::failure::Failure;
+use crate::console::outcome::CLOSED_PIPE;
+use crate::console::terminal::{Console, Verbosity, printable};
+use crate::output::exports::Exports;
 
 /// Reads the command line. Wrong usage ends the program with exit code 2 and a message.
 pub fn parse() -> Request {
@@ -818,7 +818,7 @@ mod tests {
     use ewca_io::{Format, Missing, Preprocessing};
 
     use super::*;
-    use crate::input::Input;
+    use crate::input::table::Input;
 
     fn request(arguments: &[&str]) -> Result<Request, String> {
         let cli = Cli::try_parse_from([&["ewca"], arguments].concat()).map_err(|error| error.to_string())?;
@@ -836,6 +836,12 @@ mod tests {
     #[test]
     fn the_arguments_are_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_bare_select_compares_what_the_library_does() {
+        let Job::Select(job) = request(&["select", "data.csv"]).unwrap().job else { panic!("not a selection") };
+        assert_eq!(job.components, ewca::DEFAULT_COMPONENTS.collect::<Vec<_>>());
     }
 
     #[test]

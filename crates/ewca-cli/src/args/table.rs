@@ -7,7 +7,7 @@ use ewca_io::{Format, Missing, Preprocessing, ReadOptions};
 
 use super::job::TableJob;
 use super::values;
-use crate::input::{Input, Meaning, Weighting};
+use crate::input::table::{Input, Meaning, Weighting};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "The table")]

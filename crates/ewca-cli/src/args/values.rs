@@ -134,7 +134,7 @@ pub fn epsilons(text: &str) -> Result<Numbers, String> {
         let (from, to) = (positive(from.trim()).map_err(wrong)?, positive(to.trim()).map_err(wrong)?);
         let count = at_least_one(count.trim()).map_err(wrong)?;
         return match count <= 10_000 {
-            true => Ok(Numbers(geometric(from, to, count))),
+            true => Ok(Numbers(ewca::geometric(from, to, count))),
             false => Err("expected at most 10000 epsilons".into()),
         };
     }
@@ -148,18 +148,6 @@ pub fn perplexities(text: &str) -> Result<Numbers, String> {
         .collect::<Result<_, _>>()
         .map(Numbers)
         .map_err(|_| "expected a list of numbers above 1, such as 2,5,10".into())
-}
-
-/// `count` numbers from `from` to `to`, each of them by the same factor from the last.
-pub fn geometric(from: f64, to: f64, count: usize) -> Vec<f64> {
-    let last = count.saturating_sub(1);
-    (0..count)
-        .map(|at| match at {
-            0 => from,
-            at if at == last => to,
-            at => from * (to / from).powf(at as f64 / last as f64),
-        })
-        .collect()
 }
 
 /// A size such as `8GiB`, `500MB`, `1.5g` or a plain number of bytes.

@@ -120,11 +120,7 @@ impl Example {
             "{rows} samples x {columns} features, k = {}, epsilon {}, seed {seed}.",
             self.components, self.epsilon
         );
-        let wrong = |scores: &Matrix| {
-            let neighbours = Neighbours::new(scores);
-            let others = |i: usize| (0..*rows).filter(|&j| j != i).collect::<Vec<_>>();
-            (0..*rows).filter(|&i| neighbours.errors(&others(i), &[i], &labels.classes) == 1).count()
-        };
+        let wrong = |scores: &Matrix| Neighbours::new(scores).leave_one_out_errors(&labels.classes);
         let fact = Fact::new(
             format!("{}: samples whose nearest neighbour is of another cluster", self.title),
             None,

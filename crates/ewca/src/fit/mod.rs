@@ -5,6 +5,7 @@ mod certificate;
 mod coarse;
 mod driver;
 mod finish;
+mod grids;
 mod memory;
 mod model;
 mod observer;
@@ -16,6 +17,7 @@ mod session;
 mod state;
 
 pub use certificate::{Approximation, Certificate, Termination};
+pub use grids::{DEFAULT_COMPONENTS, DEFAULT_EPSILONS, geometric};
 pub use model::{Model, Perplexity, Timings};
 pub use observer::{Control, Iteration, Observer, Phase, Progress, Unobserved};
 pub use params::{CheckedParams, DEFAULT_PERPLEXITY, Ewca, Params, Start};

@@ -1,0 +1,293 @@
+//! `ewca demo`: the method at work on data that come with the program.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::Instant;
+
+use ewca::{Ewca, Matrix, Model, Params, Pca, Samples, geometric};
+use ewca_io::{Missing, ModelFile, Preprocessing, ReadOptions, RoleColumns, read_table_from};
+use ewca_lab::{Labels, Neighbours, errors_of_new};
+
+use crate::args::{DemoJob, ReportWish, Wanted};
+use crate::commands::report::ReportSource;
+use crate::console::command_line::CommandLine;
+use crate::console::failure::Failure;
+use crate::console::fit_summary::{explained_variance, how_it_ended};
+use crate::console::outcome::Outcome;
+use crate::console::plot::{self, Plot};
+use crate::console::terminal::Console;
+use crate::console::text::{number, percent, time};
+use crate::input::table::Dataset;
+
+use crate::output::results::{ResultsFolder, component_name};
+use crate::output::summary::{Source, Summary, Times};
+
+/// 83 tumour samples x 2308 gene expressions: see data/khan2001.md.
+const DATA: &[u8] = include_bytes!("../../../../data/khan2001.csv.gz");
+/// The name of the data in the folder of results.
+pub const FILE: &str = "khan2001.csv.gz";
+const COMPONENTS: usize = 5;
+/// Samples whose strongest partners are shown, and how many of them.
+const SHOWN_SAMPLES: usize = 4;
+const SHOWN_PARTNERS: usize = 3;
+/// The path of the report: so many epsilons, from and to these multiples of the fit's. The last few have collapsed.
+const PATH_STEPS: usize = 20;
+const PATH_FROM: f64 = 0.05;
+const PATH_TO: f64 = 14.0;
+/// The name of the report in the folder of results.
+pub const REPORT: &str = "report.html";
+/// Spreads to compare the fit with.
+const OTHER_PERPLEXITIES: [f64; 3] = [3.0, 10.0, 20.0];
+
+/// Runs the demonstration.
+pub fn run(job: &DemoJob, console: Console) -> Result<Outcome, Failure> {
+    let clock = Instant::now();
+    let train = read("train")?;
+    let test = read("test")?;
+    let read = clock.elapsed();
+
+    let mut folder = ResultsFolder::make(&job.output)?;
+    let samples = train.samples().map_err(refused)?;
+    let wanted = Wanted { components: COMPONENTS, ..Wanted::default() };
+    let params = Ewca::params(COMPONENTS)
+        .tolerance(wanted.tolerance)
+        .max_iterations(wanted.max_iterations)
+        .restarts(wanted.restarts)
+        .seed(wanted.seed);
+    let fit_clock = Instant::now();
+    let model = params.clone().fit(&samples).map_err(refused)?;
+    let fit = fit_clock.elapsed();
+    let pca = params.pca(&samples).map_err(refused)?;
+    let spreads = spreads(&params, &samples, &pca, &model, &test)?;
+    let epsilons = geometric(PATH_FROM * model.epsilon, PATH_TO * model.epsilon, PATH_STEPS);
+    let path = params.clone().check().and_then(|params| params.path(&samples, &epsilons)).map_err(refused)?;
+
+    let times = Times { read, fit, total: clock.elapsed() };
+    let steps = &train.preprocessing.steps;
+    let source = Source {
+        input: FILE,
+        label: Some("class"),
+        id: Some("sample"),
+        preprocessing: steps,
+        missing: Missing::Error,
+        settled: &train.table.settled,
+    };
+    let file = ModelFile {
+        model,
+        preprocessing: train.preprocessing.clone(),
+        ids: train.ids.clone(),
+        labels: train.table.labels.clone(),
+        columns: RoleColumns { label: Some("class".into()), id: Some("sample".into()) },
+        params,
+        program: env!("CARGO_PKG_VERSION").into(),
+        training_checksum: train.table.checksum(),
+        has_checksum: true,
+    };
+    let model = &file.model;
+    let mut summary = Summary::new(source, &wanted, model, times);
+    folder.add_results(&train, &file)?;
+    folder.add_bytes(FILE, DATA)?;
+    let wish = ReportWish { file: job.report.clone().unwrap_or_else(|| folder.path().join(REPORT)), tsne: true };
+    let source = ReportSource { name: FILE, label: Some("class"), data: &train, samples: &samples };
+    let (_, report) = source.stage(&wish, model, &pca, &path, console)?;
+    match folder.name_of(&wish.file) {
+        Some(name) => folder.add(&name, report)?,
+        None => report.commit()?,
+    }
+    folder.commit_fit(&mut summary)?;
+
+    let mut text = introduction(&train, &test);
+    text.push_str(&the_fit(model, times));
+    text.push_str(&scatter(model, &train, &test)?);
+    text.push_str(&partners(model, &train));
+    text.push_str(&against_pca(&spreads, &train, &test));
+    text.push_str(&what_next(&folder, &wish.file));
+    console.say(&text);
+    console.report(&summary);
+    Ok(Outcome::of(model))
+}
+
+fn refused(source: ewca::Error) -> Failure {
+    Failure::Fit { file: FILE.into(), source }
+}
+
+/// The rows of one part of the data: `train` or `test`.
+pub fn read(split: &str) -> Result<Dataset, Failure> {
+    let options = ReadOptions {
+        label: Some("class".into()),
+        id: Some("sample".into()),
+        filter: Some(("split".into(), split.into())),
+        ..ReadOptions::default()
+    };
+    let table = read_table_from(DATA, FILE, &options)?;
+    Ok(Dataset::to_fit(table, &Preprocessing::default(), FILE)?)
+}
+
+/// A row of the table that compares spreads.
+struct Spread {
+    name: String,
+    perplexity: f64,
+    variance: f64,
+    scores: Matrix,
+    new_scores: Matrix,
+}
+
+/// PCA, `model`, and a few more, from the narrowest spread to the widest.
+fn spreads(
+    params: &Params,
+    samples: &Samples<'_>,
+    pca: &Pca,
+    model: &Model,
+    test: &Dataset,
+) -> Result<Vec<Spread>, Failure> {
+    let spread = |name: String, model: &Model| {
+        Ok::<_, Failure>(Spread {
+            name,
+            perplexity: model.perplexity.overall,
+            variance: model.explained_variance_ratio.iter().sum(),
+            scores: model.scores.clone(),
+            new_scores: new_scores(model, test)?,
+        })
+    };
+    let mut rows = vec![
+        Spread {
+            name: "1 (PCA)".into(),
+            perplexity: 1.0,
+            variance: pca.explained_variance_ratio.iter().sum(),
+            scores: pca.scores.clone(),
+            new_scores: test.samples().and_then(|test| pca.transform(&test)).map_err(refused)?,
+        },
+        spread(format!("{:.0} (this fit)", model.perplexity.overall), model)?,
+    ];
+    for perplexity in OTHER_PERPLEXITIES {
+        let other = params.clone().perplexity(perplexity).fit(samples).map_err(refused)?;
+        rows.push(spread(perplexity.to_string(), &other)?);
+    }
+    rows.sort_by(|a, b| a.perplexity.total_cmp(&b.perplexity));
+    Ok(rows)
+}
+
+fn introduction(train: &Dataset, test: &Dataset) -> String {
+    format!(
+        "khan2001: {} tumour samples of four kinds x {} gene expressions\n\
+         (Burkitt lymphoma BL, Ewing sarcoma EWS, neuroblastoma NB,\n\
+         rhabdomyosarcoma RMS), and {} further samples to try the result on.\n",
+        train.rows(),
+        train.columns(),
+        test.rows()
+    )
+}
+
+fn the_fit(model: &Model, times: Times) -> String {
+    format!(
+        "\nEWCA with {COMPONENTS} components, {} after {} iterations in {}.\nEpsilon {} was found so that each sample \
+         spreads over about {:.0} samples\n(perplexity {}, the default).\n\n{}",
+        how_it_ended(model),
+        model.iterations,
+        time(times.fit),
+        number(model.epsilon),
+        model.perplexity.overall,
+        number(model.perplexity.overall),
+        explained_variance(model)
+    )
+}
+
+/// PCA explains the most variance by definition; a wider spread trades some of it for neighbourhoods. Whether that helps to
+/// tell the classes apart is for the data to say, so the table shows several spreads.
+fn against_pca(spreads: &[Spread], train: &Dataset, test: &Dataset) -> String {
+    let mut text = format!(
+        "\nHow far should a sample spread? PCA is the limit where it keeps to itself:\n\n  {:<16}{:>10}{:>20}{:>20}\n  \
+         {:<16}{:>10}{:>20}{:>20}\n",
+        "spread over",
+        "variance",
+        "wrong neighbours",
+        "right classes",
+        "samples",
+        "explained",
+        format!("among the {}", train.rows()),
+        format!("of the {} new", test.rows())
+    );
+    let classes = Labels::new(&[train.labels(), test.labels()].concat()).classes;
+    let (known, new) = classes.split_at(train.rows());
+    for Spread { name, variance, scores, new_scores, .. } in spreads {
+        let variance = percent(*variance);
+        let wrong = Neighbours::new(scores).leave_one_out_errors(known);
+        let right = new.len() - errors_of_new(scores, known, new_scores, new);
+        let _ = writeln!(text, "  {name:<16}{variance:>10}{wrong:>20}{right:>20}");
+    }
+    text.push_str(
+        "\n  Wrong neighbours: samples whose nearest other sample (by the scores) is of\n  another class. Right classes: \
+         new samples whose nearest sample shares theirs.\n",
+    );
+    text
+}
+
+fn new_scores(model: &Model, test: &Dataset) -> Result<Matrix, Failure> {
+    test.scores(model).map_err(refused)
+}
+
+/// The first two scores: capitals are the samples of the fit, small letters the new ones.
+fn scatter(model: &Model, train: &Dataset, test: &Dataset) -> Result<String, Failure> {
+    let (scores, new_scores) = (&model.scores, new_scores(model, test)?);
+    let classes: BTreeSet<&str> = train.labels().iter().map(String::as_str).collect();
+    let letters = plot::letters(&classes);
+    let letter = |label: &str| letters.iter().find(|(class, _)| *class == label).map_or('?', |(_, letter)| *letter);
+    let mut plot = Plot::default();
+    for (i, label) in train.labels().iter().enumerate() {
+        plot.add(scores.get(i, 0), scores.get(i, 1), letter(label));
+    }
+    for (i, label) in test.labels().iter().enumerate() {
+        plot.add(new_scores.get(i, 0), new_scores.get(i, 1), letter(label).to_ascii_lowercase());
+    }
+    let legend: Vec<String> = letters.iter().map(|(class, letter)| format!("{letter} {class}")).collect();
+    Ok(format!(
+        "\n{}  {}; small letters: new samples; *: mixed\n",
+        plot.drawn(&component_name(0), &component_name(1)),
+        legend.join(", ")
+    ))
+}
+
+/// To whom the plan sends the mass of the first sample of each class.
+fn partners(model: &Model, train: &Dataset) -> String {
+    let (plan, labels) = (model.plan(), train.labels());
+    let mut text = String::from("\nThe plan tells who is close to whom. Strongest partners, with their share:\n\n");
+    let mut shown: Vec<&str> = Vec::new();
+    for (sample, label) in labels.iter().enumerate() {
+        if shown.len() == SHOWN_SAMPLES || shown.contains(&label.as_str()) {
+            continue;
+        }
+        shown.push(label);
+        let partners: Vec<String> = plan
+            .partners(sample, SHOWN_PARTNERS + 1)
+            .into_iter()
+            .filter(|&(partner, _)| partner != sample)
+            .take(SHOWN_PARTNERS)
+            .map(|(partner, share)| format!("{} {:<3} {:>3.0}%", train.ids[partner], labels[partner], 100.0 * share))
+            .collect();
+        let _ = writeln!(text, "  {} {label:<3} {}", train.ids[sample], partners.join("  "));
+    }
+    let own: f64 = (0..labels.len())
+        .map(|i| {
+            let shares = plan.shares(&model.scores.row(i));
+            shares.iter().zip(labels).filter(|(_, label)| **label == labels[i]).map(|(share, _)| share).sum::<f64>()
+        })
+        .sum();
+    let _ = writeln!(text, "\n  {} of all mass stays within its class.", percent(own / labels.len() as f64));
+    text
+}
+
+fn what_next(folder: &ResultsFolder, report: &Path) -> String {
+    let command = CommandLine::of("fit")
+        .path(&folder.path().join(FILE))
+        .option("--where", Some("split=train"))
+        .option("--label", Some("class"))
+        .option("--id", Some("sample"))
+        .option("-k", Some(COMPONENTS))
+        .in_lines(2);
+    let (folder, report) = (folder.path().display(), report.display());
+    format!(
+        "\nWritten to {folder}: scores.csv, loadings.csv,\nmodel.safetensors, summary.json, and the data.\nLook at it all in a browser: \
+         {report}\nThe same by hand:\n\n{command}\n"
+    )
+}

@@ -1,0 +1,161 @@
+//! `ewca report`, and the reports of other commands: one HTML file that shows what was found.
+
+use std::io::Write;
+
+use ewca::{DEFAULT_EPSILONS, Model, Pca, Samples};
+use ewca_io::{Preprocessing, Staged, stage};
+use ewca_report::{MOST_TSNE_SAMPLES, Report, Subject};
+
+use crate::args::{ReportJob, ReportWish};
+use crate::commands::fit::start_threads;
+use crate::commands::path::automatic;
+use crate::commands::transform::{model_at, read_remembering};
+use crate::console::failure::Failure;
+use crate::console::outcome::Outcome;
+use crate::console::terminal::Console;
+use crate::console::text::{bytes, number};
+use crate::input::table::Dataset;
+use crate::output::emit::check_writable;
+use crate::output::exports::Written;
+use crate::output::results::ResultsFolder;
+use crate::run::memory::{self, Reporting};
+use crate::run::progress::{self, Watcher, Work};
+
+/// Runs the job.
+pub fn run(job: &ReportJob, console: Console) -> Result<Outcome, Failure> {
+    start_threads(job.limits.threads)?;
+    let file = model_at(&job.model, console)?;
+    let name = job.table.input.name();
+    let report =
+        Reporting { components: file.model.n_components(), steps: if job.path { DEFAULT_EPSILONS } else { 0 } };
+    let plan =
+        memory::Plan { params: &file.params, limits: job.limits, file: &name, report: Some(report), exports: None };
+    let reading = plan.before_reading(&job.table, &file.preprocessing.steps)?;
+    let mut data =
+        Dataset::to_apply(read_remembering(&file.columns, None, &job.table, console)?, &file.preprocessing, &name)?;
+    if data.table.checksum() != file.training_checksum {
+        let problem = format!(
+            "is not the table that {} was fitted on; name that table, with the options it was read with (--where, --missing and so \
+             on), or fit this one with --report",
+            job.model.display()
+        );
+        return Err(Failure::Unfit { file: name, problem });
+    }
+    let params = plan.for_table(&data, reading)?.params;
+    // The model knows its samples; the table may know classes that the fit was not told.
+    data.ids.clone_from(&file.ids);
+    data.table.labels = data.table.labels.take().or_else(|| file.labels.clone());
+    let _folder = ResultsFolder::make_for(job.report.file.parent().unwrap_or(&job.report.file))?;
+    job.report.check_writable(data.rows())?;
+
+    let refused = |source| Failure::Fit { file: name.clone(), source };
+    let samples = data.samples().map_err(refused)?;
+    let pca = params.pca(&samples).map_err(refused)?;
+    let mut watcher = Watcher::new(Work::Steps(DEFAULT_EPSILONS), console);
+    let path = match job.path {
+        true => {
+            watcher.start();
+            automatic(&samples, &params, &mut watcher).map_err(refused)?
+        }
+        false => Vec::new(),
+    };
+    watcher.finish();
+    let short_name = job.table.input.short_name();
+    let label = job.table.read.label.as_deref();
+    let source = ReportSource { name: &short_name, label, data: &data, samples: &samples };
+    source.write(&job.report, &file.model, &pca, &path, console)?.say(console);
+    Ok(Outcome::Success)
+}
+
+impl ReportWish {
+    /// Makes sure that it can be fulfilled: a long fit should not find out at its end.
+    pub fn check_writable(&self, samples: usize) -> Result<(), Failure> {
+        if self.tsne && samples > MOST_TSNE_SAMPLES {
+            let problem = format!(
+                "--tsne takes time and memory by the square of the samples, and {samples} are more than {MOST_TSNE_SAMPLES}; leave it out"
+            );
+            return Err(Failure::Unfit { file: self.file.display().to_string(), problem });
+        }
+        check_writable(&self.file)
+    }
+}
+
+/// What was fitted.
+#[derive(Debug, Clone, Copy)]
+pub struct ReportSource<'a> {
+    /// The name of the data, without folders.
+    pub name: &'a str,
+    /// The column of the classes.
+    pub label: Option<&'a str>,
+    /// The data.
+    pub data: &'a Dataset,
+    /// The same, as they were fitted.
+    pub samples: &'a Samples<'a>,
+}
+
+impl ReportSource<'_> {
+    /// Writes the report of a fit, with PCA beside it and perhaps a path. Something moves on the terminal if it takes long.
+    pub fn write(
+        &self,
+        wish: &ReportWish,
+        model: &Model,
+        pca: &Pca,
+        path: &[Model],
+        console: Console,
+    ) -> Result<Written, Failure> {
+        let (written, staged) = self.stage(wish, model, pca, path, console)?;
+        staged.commit()?;
+        Ok(written)
+    }
+
+    /// The same next to its place.
+    pub fn stage(
+        &self,
+        wish: &ReportWish,
+        model: &Model,
+        pca: &Pca,
+        path: &[Model],
+        console: Console,
+    ) -> Result<(Written, Staged), Failure> {
+        let spinner = progress::spinner("making the report".into(), console);
+        progress::turn(&spinner);
+        let subject = Subject {
+            name: self.name,
+            label: self.label,
+            preprocessing: &in_words(&self.data.preprocessing.steps),
+            samples: self.samples,
+            features: &self.data.table.features,
+            ids: &self.data.ids,
+            labels: self.data.table.labels.as_deref(),
+            model,
+            pca,
+            path,
+            tsne: wish.tsne,
+        };
+        let unfit = |error: ewca_report::Error| Failure::Unfit { file: self.name.into(), problem: error.to_string() };
+        let page = Report::new(&subject).map(|report| report.to_html());
+        spinner.finish_and_clear();
+        let page = page.map_err(unfit)?;
+        let staged = stage(&wish.file, |out| out.write_all(page.as_bytes()))?;
+        let what = format!("the report, {}; open it in a browser", bytes(page.len()));
+        Ok((Written { file: wish.file.clone(), what }, staged))
+    }
+}
+
+/// What was done to the table.
+fn in_words(steps: &Preprocessing) -> Vec<String> {
+    let mut words = Vec::new();
+    if let Some(total) = steps.normalize_total {
+        words.push(format!("samples scaled to {}", number(total)));
+    }
+    if steps.log1p {
+        words.push("ln(1 + x)".into());
+    }
+    if let Some(count) = steps.top_variable {
+        words.push(format!("{count} most variable features"));
+    }
+    if steps.unit_variance {
+        words.push("unit variance".into());
+    }
+    words
+}

@@ -1,0 +1,228 @@
+//! `ewca select`: which k and epsilon, by the paper's protocol, or a suggestion where there are no labels.
+
+use std::fmt::Write;
+
+use ewca::{Ewca, Model, Pca, Samples};
+use ewca_io::{Frame, TextColumn, write_table};
+use ewca_lab::{Candidates, Labels, Method, Recommendation, Selection, Spread, select};
+use serde_json::json;
+
+use crate::args::SelectJob;
+use crate::commands::fit::start_threads;
+use crate::console::command_line::CommandLine;
+use crate::console::failure::Failure;
+use crate::console::fit_summary::what_was_read;
+use crate::console::outcome::Outcome;
+use crate::console::terminal::Console;
+use crate::console::text::{count, number, percent, wrapped};
+use crate::input::table::Dataset;
+use crate::output::emit::check_writable;
+use crate::output::results::ResultsFolder;
+use crate::run::interrupt;
+use crate::run::memory;
+use crate::run::progress::{spinner, turn};
+
+/// The columns of the table.
+pub const COLUMNS: [&str; 7] = ["method", "k", "mean", "q1", "median", "q3", "epsilon"];
+
+/// Runs the job.
+pub fn run(job: &SelectJob, console: Console) -> Result<Outcome, Failure> {
+    let name = job.table.input.name();
+    start_threads(job.limits.threads)?;
+    let (least, most) = (job.components[0], job.components[job.components.len() - 1]);
+    let plan =
+        memory::Plan { params: &Ewca::params(most), limits: job.limits, file: &name, report: None, exports: None };
+    let reading = plan.before_reading(&job.table, &job.preprocessing)?;
+    let data = Dataset::to_fit(job.table.read(console)?, &job.preprocessing, &name)?;
+    plan.for_table(&data, reading)?;
+    let refused = |source| Failure::Fit { file: name.clone(), source };
+    let samples = data.samples().map_err(refused)?;
+    console.say(&what_was_read(&name, &data));
+    if data.table.labels.is_none() {
+        let pca = Ewca::params(most).pca(&samples).map_err(refused)?;
+        let outcome = suggest(&samples, &pca, job, console).map_err(refused)?;
+        return Ok(outcome.allowing_doubtful(job.allow_unconverged));
+    }
+    let labels = Labels::new(data.labels());
+    if labels.names.len() < 2 {
+        let problem =
+            format!("all samples have the label '{}'; name a column with at least 2 classes", labels.names[0]);
+        return Err(Failure::Unfit { file: name, problem });
+    }
+    let _folder = ResultsFolder::make_for(job.output.parent().unwrap_or(&job.output))?;
+    check_writable(&job.output)?;
+    let epsilons = match &job.epsilons {
+        Some(epsilons) => epsilons.clone(),
+        None => Ewca::params(least).pca(&samples).map_err(refused)?.selection_epsilons(),
+    };
+    let bar = spinner(format!("k = {least}"), console);
+    turn(&bar);
+    let mut done = 0;
+    let found = select(&samples, &labels, &job.components, &epsilons, Candidates::Standing, job.protocol, &mut |k| {
+        done += 1;
+        bar.set_message(format!("k = {k} judged, {done} of {}", job.components.len()));
+        !interrupt::requested()
+    });
+    bar.finish_and_clear();
+    let Some(found) = found.map_err(refused)? else { return Ok(Outcome::Interrupted) };
+    write(&found, job)?;
+    let recommended = found.recommendation();
+    let command = command(job).option("-k", Some(recommended.k)).option("--epsilon", Some(number(recommended.epsilon)));
+    console.say(&account(&found, &recommended, job, &command));
+    console.report(&json!({
+        "event": "select",
+        "file": job.output,
+        "selection": found,
+        "recommended": recommended,
+        "command": command.on_one_line(),
+    }));
+    Ok(Outcome::Success)
+}
+
+/// A tidy table: one row per k and method.
+fn write(found: &Selection, job: &SelectJob) -> Result<(), Failure> {
+    let mut methods = Vec::new();
+    let mut values = Vec::new();
+    for cell in &found.cells {
+        for (method, spread, epsilon) in
+            [("raw", &found.raw, 0.0), ("pca", &cell.pca, 0.0), ("ewca", &cell.ewca, cell.epsilon)]
+        {
+            methods.push(method.to_string());
+            values.extend([cell.k as f64, spread.mean, spread.q1, spread.median, spread.q3, epsilon]);
+        }
+    }
+    let texts = [TextColumn { name: COLUMNS[0], cells: &methods }];
+    let columns: Vec<String> = COLUMNS[1..].iter().map(|name| name.to_string()).collect();
+    write_table(&job.output, &Frame { rows: methods.len(), texts: &texts, columns: &columns, values: &values })?;
+    Ok(())
+}
+
+/// A fit of the same table, read and prepared in the same way.
+fn command(job: &SelectJob) -> CommandLine {
+    CommandLine::of("fit").table(&job.table).preprocessing(&job.preprocessing).limits(job.limits)
+}
+
+fn account(found: &Selection, recommended: &Recommendation, job: &SelectJob, command: &CommandLine) -> String {
+    let cell = |spread: &Spread| format!("{:.1} ({:.1} - {:.1})", spread.mean, spread.q1, spread.q3);
+    let mut text = format!(
+        "\nWrong classes by the nearest neighbour, in percent: mean (quartiles) over\n{}. Raw data: {}\n\n  {:>3} {:>20} {:>20} {:>10}\n",
+        count(job.protocol.splits, "split"),
+        cell(&found.raw),
+        "k",
+        "PCA",
+        "EWCA",
+        "epsilon"
+    );
+    for (at, row) in found.cells.iter().enumerate() {
+        let mark = match recommended.method {
+            Method::Pca if row.k == recommended.k => " < PCA",
+            Method::Ewca if at == found.best => " < EWCA",
+            _ => "",
+        };
+        let _ = writeln!(
+            text,
+            "  {:>3} {:>20} {:>20} {:>10}{mark}",
+            row.k,
+            cell(&row.pca),
+            cell(&row.ewca),
+            if row.stands { number(row.epsilon) } else { "collapses".into() }
+        );
+    }
+    let honest = "Subspaces were found on all samples without labels; epsilon was chosen on the train half of each split alone. \
+                  The last column is what all samples choose, of the epsilons at which the components do not collapse. The best k was picked by these very numbers, so expect a little \
+                  more than its error on new data.";
+    let _ = writeln!(text, "\n{}", wrapped(&verdict(recommended, job.protocol.splits), 0));
+    let _ = writeln!(text, "\n{}", wrapped(honest, 0));
+    let _ = writeln!(text, "\nGo on with:\n{}", command.in_lines(2));
+    let _ = writeln!(text, "\nWritten to {}.", job.output.display());
+    text
+}
+
+/// Which method is better here, and by how much.
+fn verdict(recommended: &Recommendation, splits: usize) -> String {
+    let Recommendation { method, k, error, ahead, behind, .. } = *recommended;
+    let (name, other_name) = match method {
+        Method::Pca => ("PCA", "EWCA"),
+        Method::Ewca => ("EWCA", "PCA"),
+    };
+    let Some((other_k, other_error)) = recommended.other else {
+        return format!(
+            "EWCA collapses at all of these epsilons, so PCA is left: {error:.1}% wrong with k = {k}. Give smaller epsilons with \
+             --epsilons to judge EWCA. (So small an epsilon as below is PCA.)"
+        );
+    };
+    let against =
+        format!("{error:.1}% wrong with k = {k} against {other_error:.1}% of {other_name} with k = {other_k}");
+    let counts = format!("it is ahead in {ahead} of {splits} splits, and behind in {behind}");
+    match (recommended.better_by(), method) {
+        (None, _) => format!("EWCA and PCA are equally good here: {against}."),
+        (Some(points), Method::Ewca) => format!("EWCA is better here, by {points:.1} points: {against}; {counts}."),
+        (Some(points), Method::Pca) => format!(
+            "{name} is better here, by {points:.1} points: {against}; {counts}. (So small an epsilon as below is PCA.)"
+        ),
+    }
+}
+
+/// The fit with the default perplexity, or with as large a one as does not collapse.
+fn standing(samples: &Samples<'_>, k: usize) -> ewca::Result<Model> {
+    const TRIES: usize = 6;
+    let mut model = Ewca::params(k).fit(samples)?;
+    let mut spread = model.perplexity.overall - 1.0;
+    for _ in 0..TRIES {
+        if !model.certificate.collapsed || spread.is_nan() || spread <= 0.0 {
+            break;
+        }
+        spread *= 0.5;
+        model = Ewca::params(k).perplexity(1.0 + spread).fit(samples)?;
+    }
+    Ok(model)
+}
+
+/// Without labels nothing can be measured: what is usual, and why.
+fn suggest(samples: &Samples<'_>, pca: &Pca, job: &SelectJob, console: Console) -> ewca::Result<Outcome> {
+    let components = &job.components;
+    let rank = pca.rank;
+    let total = pca.explained_variance.iter().sum::<f64>() / pca.explained_variance_ratio.iter().sum::<f64>();
+    // The broken stick: what the i-th largest of `rank` random pieces would be.
+    let stick = |i: usize| total / rank as f64 * (i + 1..=rank).map(|j| 1.0 / j as f64).sum::<f64>();
+    let strong = pca.explained_variance.iter().enumerate().take_while(|(i, v)| **v > stick(*i)).count();
+    let k = *components.iter().rev().find(|&&k| k <= strong).unwrap_or(&components[0]);
+    let model = standing(samples, k)?;
+    let collapsed = model.certificate.collapsed;
+    let mut reason = format!(
+        "{strong} of the principal components are larger than pieces of a stick broken at random, so k = {k}. Epsilon {} spreads each \
+         sample over about {} others. On 37 labelled sets that made classes a little more compact than PCA did, and nearest \
+         neighbours no better; no rule without labels did better. This is a rule of thumb, not a measurement: give --label to have \
+         k and epsilon judged.",
+        number(model.epsilon),
+        number(model.perplexity.overall),
+    );
+    if collapsed {
+        reason = format!(
+            "With k = {k} the components collapse at every perplexity that was tried, so nothing is suggested: give smaller numbers \
+             of components with -k, or look at the data with `ewca path`."
+        );
+    }
+    let perplexity = format!("{:.*}", if model.perplexity.overall < 2.0 { 2 } else { 1 }, model.perplexity.overall);
+    let command = command(job).option("-k", Some(k)).option("--perplexity", Some(&perplexity));
+    let explained = percent(model.explained_variance_ratio.iter().sum());
+    if collapsed {
+        console.say(&format!("\n{}\n", wrapped(&reason, 0)));
+    } else {
+        console.say(&format!(
+            "\nSuggested: -k {k} --perplexity {perplexity} ({explained} of the variance)\n\n{}\n\nGo on with:\n{}\n",
+            wrapped(&reason, 0),
+            command.in_lines(2)
+        ));
+    }
+    console.report(&json!({
+        "event": "suggestion",
+        "k": k,
+        "epsilon": model.epsilon,
+        "perplexity": model.perplexity.overall,
+        "collapsed": collapsed,
+        "reason": reason,
+        "command": (!collapsed).then(|| command.on_one_line()),
+    }));
+    Ok(Outcome::of(&model))
+}

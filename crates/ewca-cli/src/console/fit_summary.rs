@@ -1,0 +1,348 @@
+//! What is said after a fit: for someone who sees the method for the first time, on a terminal of 80 columns.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use ewca::{Approximation, Model, Termination};
+use ewca_io::{Settled, Values};
+
+use crate::args::Wanted;
+use crate::console::terminal::{self, Verbosity};
+use crate::console::text::{accuracy, bytes, count, number, percent, time, wrapped};
+use crate::input::table::Dataset;
+use crate::output::exports::Written;
+use crate::output::results::component_name;
+use crate::output::summary::Times;
+
+/// Components that get a line of their own; the rest share one.
+const SHOWN_COMPONENTS: usize = 12;
+
+/// The first line, said before the fit begins.
+pub fn what_was_read(file: &str, data: &Dataset) -> String {
+    let classes = match &data.table.labels {
+        Some(labels) => {
+            let mut distinct: Vec<&String> = labels.iter().collect();
+            distinct.sort();
+            distinct.dedup();
+            let noun = if distinct.len() == 1 { "class" } else { "classes" };
+            format!(", {} {noun}", distinct.len())
+        }
+        None => String::new(),
+    };
+    let shape = format!("{} x {}", count(data.rows(), "sample"), count(data.columns(), "feature"));
+    let stored = match &data.table.values {
+        _ if data.table.rows() == 0 => ", in parts".into(),
+        Values::Dense(_) => String::new(),
+        Values::Sparse(sparse) => {
+            let cells = sparse.rows() as f64 * sparse.columns as f64;
+            format!(", sparse ({} stored)", percent(sparse.values.len() as f64 / cells))
+        }
+    };
+    let settled = settled_in_words(&data.table.settled, "means");
+    format!("Read {file}: {shape}{stored}{classes}\n") + &settled.map_or(String::new(), |words| words + "\n")
+}
+
+/// What became of missing cells, if there were any; `filling` is what they were filled with.
+pub fn settled_in_words(settled: &Settled, filling: &str) -> Option<String> {
+    let Settled { dropped_rows, dropped_features, filled_cells } = *settled;
+    let left_out = |number: usize, noun: &str| (number > 0).then(|| format!("left out {}", count(number, noun)));
+    let filled = (filled_cells > 0).then(|| format!("filled {} with {filling}", count(filled_cells, "cell")));
+    let parts = [left_out(dropped_rows, "sample"), left_out(dropped_features, "feature"), filled];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| format!("Missing cells: {}", parts.join(", ")))
+}
+
+/// The first few of many names.
+pub fn some_names(names: &[String]) -> String {
+    const SHOWN: usize = 6;
+    let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
+    let more = if names.len() > SHOWN { format!(" .. ({} in all)", names.len()) } else { String::new() };
+    shown.join(", ") + &more
+}
+
+/// What there is to say about a fit.
+#[derive(Debug, Clone, Copy)]
+pub struct FitAccount<'a> {
+    /// The fit.
+    pub model: &'a Model,
+    /// What was asked of it.
+    pub wanted: &'a Wanted,
+    /// Where the time of the run went.
+    pub times: Times,
+    /// Where the results are.
+    pub folder: &'a Path,
+    /// The memory that the run was expected to take, in bytes.
+    pub expected_memory: usize,
+    /// The files elsewhere.
+    pub written: &'a [Written],
+}
+
+/// What is known of the optimum: F is not convex.
+fn starts(model: &Model) -> String {
+    match (model.starts, model.agreeing_starts) {
+        (1, _) => "local (one start was made)".into(),
+        (starts, agreeing) if starts == agreeing => format!("local; {starts} starts agreed"),
+        (starts, _) => format!("local; the lowest of {starts} starts"),
+    }
+}
+
+impl FitAccount<'_> {
+    /// What the user should know before believing the result, and what to do about it.
+    pub fn warnings(&self) -> Vec<String> {
+        let Self { model, wanted, .. } = self;
+        let certificate = &model.certificate;
+        let mut warnings = Vec::new();
+        match model.termination {
+            Termination::Converged => {}
+            Termination::MaxIterations => warnings.push(format!(
+                "not converged after {} (relative gradient {}, wanted {}); raise --max-iterations, loosen --tolerance{}",
+                count(model.iterations, "iteration"),
+                accuracy(certificate.relative_gradient),
+                accuracy(wanted.tolerance),
+                if model.solver.name() == "lbfgs" { "" } else { ", or use --solver lbfgs" }
+            )),
+            Termination::Stalled if certificate.approximation.is_some() => warnings.push(format!(
+                "not converged: no step lowers the loss of the approximate kernel any more (relative gradient {}, wanted {}); \
+                 use more landmarks (--approximate), or loosen --tolerance",
+                accuracy(certificate.relative_gradient),
+                accuracy(wanted.tolerance)
+            )),
+            Termination::Stalled => warnings.push(format!(
+                "not converged: --tolerance {} is finer than rounding allows; the result is good to a relative gradient of \
+                 {}, so ask for a --tolerance above that",
+                accuracy(wanted.tolerance),
+                accuracy(certificate.relative_gradient)
+            )),
+            Termination::Interrupted => warnings.push(format!(
+                "interrupted after {}: this is the best result so far (relative gradient {}, wanted {})",
+                count(model.iterations, "iteration"),
+                accuracy(certificate.relative_gradient),
+                accuracy(wanted.tolerance)
+            )),
+        }
+        if let Some(approximation) = certificate.approximation.filter(Approximation::is_poor) {
+            warnings.push(format!(
+                "the kernel is approximate, and by exact rows of {} the plan is off by {}: use more landmarks than --approximate {}, \
+                 a larger --perplexity (it is {}), or leave --approximate out for the exact kernel",
+                count(approximation.rows, "sample"),
+                percent(approximation.marginal_error),
+                approximation.landmarks,
+                number(model.perplexity.overall)
+            ));
+        }
+        if certificate.collapsed {
+            warnings.push(format!(
+                "collapsed: epsilon is too large, and the components shrink the data instead of showing them; ask for a \
+                 smaller --perplexity (it is {}) or a smaller --epsilon (it is {})",
+                number(model.perplexity.overall),
+                number(model.epsilon)
+            ));
+        }
+        if let Some(floor) = model.perplexity.floor {
+            warnings.push(format!(
+                "samples repeat, and share with their copies whatever epsilon is: the smallest perplexity that can be had is {}; the \
+                 fit is just above it, at {}",
+                number(floor),
+                number(model.perplexity.overall)
+            ));
+        } else if let Some(wanted) =
+            model.perplexity.wanted.filter(|_| model.converged() && model.perplexity.is_missed())
+        {
+            warnings.push(format!(
+                "the perplexity is {}, not the {wanted} that was wanted: the optimum jumps near epsilon {}, and no epsilon gives \
+                 what lies between",
+                number(model.perplexity.overall),
+                number(model.epsilon)
+            ));
+        }
+        warnings
+    }
+
+    /// The account, warnings first.
+    pub fn text(&self, verbosity: Verbosity) -> String {
+        let mut text = String::new();
+        for warning in self.warnings() {
+            let warning = wrapped(&format!("Warning: {warning}."), 2);
+            text.push_str(&format!("\n{}\n", emphasised(&warning, "Warning:", "1;33")));
+        }
+        text.push_str(&format!("\n{}\n", self.verdict()));
+        text.push('\n');
+        text.push_str(&self.parameters());
+        if verbosity == Verbosity::Verbose {
+            text.push_str(&self.effort());
+        }
+        text.push('\n');
+        text.push_str(&explained_variance(self.model));
+        text.push('\n');
+        text.push_str(&self.files());
+        text
+    }
+
+    fn verdict(&self) -> String {
+        let certificate = &self.model.certificate;
+        let near = certificate.approximation;
+        let kernel = near.map_or(String::new(), |near| format!(" for {}", approximate_kernel(&near)));
+        let subspace = if self.model.converged() {
+            format!(
+                "Converged{kernel}: no turn of the subspace improves it (relative gradient {}, wanted {}); {}",
+                accuracy(certificate.relative_gradient),
+                accuracy(self.wanted.tolerance),
+                near.map_or("the", |_| "by exact rows the")
+            )
+        } else {
+            format!("Not converged{kernel}. {}", near.map_or("The", |_| "By exact rows the"))
+        };
+        let collapsed = if certificate.collapsed { "collapsed" } else { "not collapsed" };
+        let error = near.map_or(certificate.marginal_error, |near| near.marginal_error);
+        let verdict = format!("{subspace} plan is accurate to {}; {collapsed}.", accuracy(error));
+        emphasised(&wrapped(&verdict, 2), if near.is_some() { "Converged" } else { "Converged:" }, "1;32")
+    }
+
+    fn parameters(&self) -> String {
+        let Self { model, .. } = self;
+        let spread = &model.perplexity;
+        let mut text = String::new();
+        let (k, rank, omitted) = (model.n_components(), model.rank, model.certificate.omitted_variance);
+        let room = match omitted > 0.0 {
+            true => format!("{k} in {rank} leading axes ({} of the variance is outside)", percent(omitted)),
+            false => format!("{k} of {rank} possible (the rank of the data)"),
+        };
+        line(&mut text, "components", &room);
+        line(&mut text, "epsilon", &number(model.epsilon));
+        line(
+            &mut text,
+            "perplexity",
+            &format!(
+                "{} (rows: median {}, {} to {})",
+                number(spread.overall),
+                number(spread.median),
+                number(spread.min),
+                number(spread.max)
+            ),
+        );
+        line(
+            &mut text,
+            "",
+            &format!("(a sample spreads over about {:.0} of the {})", spread.overall, model.n_samples()),
+        );
+        if let Some(near) = &model.certificate.approximation {
+            let rows = count(near.rows, "exact row");
+            line(&mut text, "kernel", &format!("approximate, by {}; {rows} tell:", count(near.landmarks, "landmark")));
+            let (mean, worst) = (accuracy(near.marginal_error), accuracy(near.worst_row));
+            line(&mut text, "", &format!("rows of the plan off by {mean} on average, {worst} at most;"));
+            line(&mut text, "", &format!("relative gradient {}", accuracy(near.relative_gradient)));
+        }
+        line(&mut text, "optimum", &starts(model));
+        line(&mut text, "distance to PCA", &format!("{} (0: the same subspace)", number(model.distance_to_pca)));
+        text
+    }
+
+    /// What the fit took: with -v.
+    fn effort(&self) -> String {
+        let Self { model, times, .. } = self;
+        let certificate = &model.certificate;
+        let mut text = String::new();
+        line(&mut text, "solver", &format!("{}, {}", model.solver.name(), count(model.iterations, "iteration")));
+        line(&mut text, "kernel passes", &format!("{} at {} each", model.kernel_passes, time(time_per_pass(model))));
+        if certificate.skipped_mass > 0.0 {
+            let (share, mass) = (percent(model.kernel_share), accuracy(certificate.skipped_mass));
+            line(
+                &mut text,
+                "",
+                &format!("over {share} of the pairs; the others have at most {mass} of the plan's mass"),
+            );
+        }
+        line(&mut text, "loss", &format!("{} (duality gap {})", number(model.loss), accuracy(certificate.duality_gap)));
+        let eigenvalues: Vec<String> = certificate.eigenvalues.iter().take(5).map(|&x| number(x)).collect();
+        let more = if certificate.eigenvalues.len() > 5 { " .." } else { "" };
+        let next = certificate.next_eigenvalue.map_or(String::new(), |next| format!("; next {}", number(next)));
+        line(&mut text, "eigenvalues of M", &format!("{}{more}{next}", eigenvalues.join(" ")));
+        let timings = &model.timings;
+        line(
+            &mut text,
+            "time",
+            &format!("{}: reading {}, reduction {},", time(times.total), time(times.read), time(timings.reduction),),
+        );
+        line(&mut text, "", &format!("iterations {}, finish {}", time(timings.iterations), time(timings.finish)));
+        if let Some(peak) = peak_memory() {
+            let expected = bytes(self.expected_memory);
+            line(&mut text, "memory", &format!("{} at most; {expected} expected", bytes(peak)));
+        }
+        text
+    }
+
+    fn files(&self) -> String {
+        let (model, k) = (self.model, count(self.model.n_components(), "component"));
+        let mut text = format!(
+            "Written to {}:\n  scores.csv         {} x {k}\n  loadings.csv       {} x {k}\n  model.safetensors  for \
+             transform, reconstruct and neighbours\n  summary.json       parameters, certificate, timings\n",
+            self.folder.display(),
+            count(model.n_samples(), "sample"),
+            count(model.n_features(), "feature"),
+        );
+        for Written { file, what } in self.written {
+            let _ = writeln!(text, "{}", wrapped(&format!("Written to {}: {what}", file.display()), 2));
+        }
+        text
+    }
+}
+
+/// One word on the end of a fit.
+pub fn how_it_ended(model: &Model) -> &'static str {
+    if model.converged() { "converged" } else { "not converged" }
+}
+
+/// What stands for the exact kernel.
+pub fn approximate_kernel(near: &Approximation) -> String {
+    format!("an approximate kernel ({})", count(near.landmarks, "landmark"))
+}
+
+/// The table of explained variance, with a total.
+pub fn explained_variance(model: &Model) -> String {
+    let mut text = format!("  {:<12}{:>12}{:>12}{:>12}\n", "component", "variance", "explained", "so far");
+    let mut so_far = 0.0;
+    for (component, (variance, ratio)) in
+        model.explained_variance.iter().zip(&model.explained_variance_ratio).enumerate()
+    {
+        so_far += ratio;
+        if component < SHOWN_COMPONENTS {
+            let (name, variance) = (component_name(component), number(*variance));
+            let _ = writeln!(text, "  {name:<12}{variance:>12}{:>12}{:>12}", percent(*ratio), percent(so_far));
+        }
+    }
+    if model.n_components() > SHOWN_COMPONENTS {
+        let rest = format!("... {} more", model.n_components() - SHOWN_COMPONENTS);
+        let _ = writeln!(text, "  {rest}");
+    }
+    let total = number(model.explained_variance.iter().sum());
+    let _ = writeln!(text, "  {:<12}{total:>12}{:>12}", "total", percent(so_far));
+    text
+}
+
+/// The mean time of one pass over the kernel, with all else that an iteration does.
+fn time_per_pass(model: &Model) -> Duration {
+    // The certificate's passes are in the finish.
+    let passes = model.history.last().map_or(model.kernel_passes, |last| last.kernel_passes);
+    model.timings.iterations.div_f64(passes.max(1) as f64)
+}
+
+fn line(text: &mut String, name: &str, value: &str) {
+    let _ = writeln!(text, "  {name:<18}{value}");
+}
+
+/// `word` in `style` at the start of `text`, on terminals that show styles.
+fn emphasised(text: &str, word: &str, style: &str) -> String {
+    match text.strip_prefix(word) {
+        Some(rest) if terminal::styled() => format!("\x1b[{style}m{word}\x1b[0m{rest}"),
+        _ => text.into(),
+    }
+}
+
+/// The most memory that the program has held so far, where the system tells.
+fn peak_memory() -> Option<usize> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
+}

@@ -1,0 +1,7 @@
+//! What surrounds long work: progress, Ctrl-C, saved states, memory, and the processes that share it.
+
+pub mod checkpoint;
+pub mod cluster;
+pub mod interrupt;
+pub mod memory;
+pub mod progress;
