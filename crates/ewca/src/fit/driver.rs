@@ -46,6 +46,8 @@ const LARGEST_EPSILON: f64 = 1e18;
 /// The marginal error of a first look.
 const FIRST_LOOK: f64 = 1e-2;
 const MAX_PLAN_PASSES: usize = 2000;
+/// About how many distances the first epsilon is guessed by, where there are many samples.
+const GUESS: usize = 1 << 22;
 /// How often a fit in the leading axes may take in directions from outside.
 const MAX_EXTENSIONS: usize = 30;
 /// Inside and outside of the leading axes, the gradient may each take this part of the tolerance.
@@ -1070,7 +1072,7 @@ fn first_guess(scores: &Matrix, span: &Span, potential: Option<&[f64]>, target: 
             total.ln() - sum / total
         };
         let rows = parallel::blocks(distances.len(), 8);
-        let parts = parallel::map(&rows, distances.len() * scores.rows() * 20, |part| {
+        let parts = parallel::map(&rows, parallel::work(&[distances.len(), scores.rows(), 20]), |part| {
             distances[part].iter().map(of_row).sum::<f64>()
         });
         parts.iter().sum::<f64>() / distances.len() as f64
@@ -1093,10 +1095,15 @@ fn first_guess(scores: &Matrix, span: &Span, potential: Option<&[f64]>, target: 
     (guess.exp(), slope)
 }
 
+/// By how many rows of the kernel a first epsilon is guessed.
+pub(crate) fn rows_of_first_guess(samples: usize) -> usize {
+    if samples < MANY { 16 } else { parallel::lines_of(samples, GUESS, 16..=100) }
+}
+
 /// Samples that are spread over the cloud: those at equal steps of weight along the first axis. The choice depends neither on the
 /// samples' order nor on whether weights or repeated samples were given, and so the search ends at the same epsilon.
 fn spread_rows(scores: &Matrix, weights: &[f64]) -> impl Iterator<Item = usize> {
-    let rows = if scores.rows() < MANY { 16 } else { ((1 << 22) / scores.rows()).clamp(16, 100) };
+    let rows = rows_of_first_guess(scores.rows());
     let along = scores.column(0);
     let mut order: Vec<usize> = (0..along.len()).collect();
     order.sort_by(|&i, &j| along[i].total_cmp(&along[j]));
