@@ -523,6 +523,7 @@ impl<'a> Run<'a> {
             fingerprint: self.fingerprint,
             starts: Starts { random: 0, continuation: false },
             start: 0,
+            attempt: best.attempt,
             iteration: best.iterations + 1,
             search,
             stage: Stage::Final,
