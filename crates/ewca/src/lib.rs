@@ -136,6 +136,8 @@ mod solvers;
 mod subspace;
 mod team;
 #[cfg(test)]
+extern crate self as ewca;
+#[cfg(test)]
 mod testing;
 mod transport;
 

@@ -154,3 +154,179 @@ impl Observer for Preparing<'_> {
         self.0.stop_flag()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+    use crate::fit::Ewca;
+    use crate::matrix::qr_factor;
+    use crate::samples::Reduction;
+    use crate::subspace::{grassmann_distance, random_frame};
+    use crate::testing::groups;
+
+    struct Silent;
+
+    impl Observer for Silent {
+        fn observe(&mut self, _: &Progress<'_>) -> Control {
+            panic!("fits of a few samples are not shown")
+        }
+    }
+
+    /// Remembers how many samples fits began with.
+    #[derive(Default)]
+    struct Phases {
+        samples: Vec<usize>,
+        stop: Arc<AtomicBool>,
+    }
+
+    impl Observer for Phases {
+        fn observe(&mut self, _: &Progress<'_>) -> Control {
+            Control::Continue
+        }
+
+        fn phase(&mut self, phase: Phase) {
+            if let Phase::Coarse { samples } = phase {
+                self.samples.push(samples);
+            }
+        }
+
+        fn stop_flag(&self) -> Option<Arc<AtomicBool>> {
+            Some(self.stop.clone())
+        }
+    }
+
+    fn span(rows: usize, weights: &[f64]) -> Span {
+        let data = groups(rows, 4);
+        let samples = Samples::new(&data, rows, 4).unwrap().with_weights(weights).unwrap();
+        Span::new(&samples, Reduction { axes: usize::MAX, stop: StopFlag::default() }).unwrap()
+    }
+
+    #[test]
+    fn a_frame_turns_as_the_axes_of_the_few_do() {
+        let [from, other] = [0, 1].map(|stream| random_frame(6, 2, 4, stream));
+        let mut to = from.clone();
+        to.add_scaled(0.2, &other);
+        let to = polar_factor(&to).unwrap();
+        // Axes become axes, and angles to them stay.
+        assert!(grassmann_distance(&carried_over(&from, &to, &from).unwrap(), &to).unwrap() < 1e-7);
+        let frame = random_frame(6, 2, 4, 2);
+        let carried = carried_over(&from, &to, &frame).unwrap();
+        let [before, after] = [(&from, &frame), (&to, &carried)].map(|(x, y)| grassmann_distance(x, y).unwrap());
+        assert!((before - after).abs() < 1e-9);
+        // What is orthogonal to both stays where it is.
+        let both = qr_factor(&Matrix::from_fn(6, 4, |i, j| if j < 2 { from.get(i, j) } else { to.get(i, j - 2) }));
+        let mut across = random_frame(6, 1, 4, 3);
+        across.add_scaled(-1.0, &both.times(&both.transposed_times(&across)));
+        let across = qr_factor(&across);
+        assert!(grassmann_distance(&carried_over(&from, &to, &across).unwrap(), &across).unwrap() < 1e-7);
+    }
+
+    #[test]
+    fn the_few_tell_where_all_end_and_what_their_potential_is() {
+        let n = 120;
+        let weights: Vec<f64> = (0..n).map(|i| 1.0 + (i % 2) as f64).collect();
+        let span = span(n, &weights);
+        let params = Ewca::params(2).perplexity(7.0);
+        let few: Vec<usize> = (0..n).step_by(3).collect();
+        let start = Warm { frame: pca_frame(4, 2), potential: None };
+        let epsilon = 0.5;
+        let mut observer = Silent;
+        let member = Member::default();
+        let warm = level(&span, &params, &member, &mut Preparing(&mut observer), &few, start, |_| epsilon).unwrap();
+        // Everyone's fit at this epsilon, which the few only nearly know.
+        let data = span.rows(&(0..n).collect::<Vec<_>>());
+        let samples = Samples::new(&data, n, 4).unwrap().with_weights(&weights).unwrap();
+        let all = Ewca::params(2).epsilon(epsilon).fit(&samples).unwrap();
+        let distance = grassmann_distance(&warm.frame, &all.components).unwrap();
+        assert!(distance < 0.5 * all.distance_to_pca, "{distance} {}", all.distance_to_pca);
+        // f_i = -log sum_j a_j K_ij exp(f_j) over the few, whose plan is balanced: for them the potential is their own.
+        let scores = span.scores(&warm.frame);
+        let potential = warm.potential.unwrap();
+        let mass = |i: usize| -> f64 {
+            let term = |j: usize| {
+                let distance: f64 = (0..2).map(|l| (scores.get(i, l) - scores.get(j, l)).powi(2)).sum();
+                weights[j] * (potential[j] - distance / epsilon).exp()
+            };
+            few.iter().map(|&j| term(j)).sum::<f64>() / few.iter().map(|&j| weights[j]).sum::<f64>()
+        };
+        for (i, f) in potential.iter().enumerate() {
+            assert!((f + mass(i).ln()).abs() < 0.05, "{i}: {f} {}", mass(i).ln());
+        }
+        // A start with a potential is taken as it is: from the end there is nothing left to do but to say so.
+        let again = Warm { frame: warm.frame.clone(), potential: Some(potential.clone()) };
+        let more = level(&span, &params, &member, &mut Preparing(&mut observer), &few, again, |_| epsilon).unwrap();
+        assert!(grassmann_distance(&warm.frame, &more.frame).unwrap() < 0.1);
+    }
+
+    #[test]
+    fn the_potential_of_a_far_sample_balances_it_with_itself() {
+        let n = 40;
+        let weights = vec![1.0; n];
+        let span = span(n, &weights);
+        let few: Vec<usize> = (0..n).step_by(2).collect();
+        let frame = pca_frame(4, 2);
+        let scores = span.scores(&frame);
+        let data = span.rows(&few);
+        let samples = Samples::new(&data, few.len(), 4).unwrap();
+        let mut model = Ewca::params(2).epsilon(0.5).fit(&samples).unwrap();
+        let own: Vec<f64> = (0..few.len()).map(|at| 0.01 * at as f64).collect();
+        for (epsilon, landmarks) in [(0.5, None), (1e-4, None), (50.0, Some(n - 1))] {
+            model.epsilon = epsilon;
+            let found = extended(&span, &Member::default(), &few, (&frame, &own), &model, landmarks);
+            for (i, found) in found.iter().enumerate() {
+                let term = |(at, &j): (usize, &usize)| {
+                    let distance: f64 = (0..2).map(|l| (scores.get(i, l) - scores.get(j, l)).powi(2)).sum();
+                    model.weights[at] * (own[at] - distance / epsilon).exp()
+                };
+                let sum: f64 = few.iter().enumerate().map(term).sum();
+                let wanted = (-sum.ln()).min(-0.5 * span.weights[i].ln());
+                let slack = if landmarks.is_some() { 1e-2 } else { 1e-9 };
+                assert!((found - wanted).abs() < slack, "{i} at {epsilon}: {found} {wanted}");
+            }
+        }
+    }
+
+    #[test]
+    fn many_samples_begin_with_a_fifth_of_them() {
+        for (n, wanted) in [(MANY - 1, vec![]), (MANY, vec![1638])] {
+            let span = span(n, &vec![1.0; n]);
+            let mut phases = Phases::default();
+            let params = Ewca::params(1).tolerance(0.3);
+            let frame = pca_frame(4, 1);
+            let warm = coarse_start(&span, &params, &Member::default(), &mut phases, frame, |_| 1e-3).unwrap();
+            assert_eq!((warm.potential.is_some(), phases.samples), (n >= MANY, wanted));
+        }
+        // From 40000 on also with a 25th.
+        let n = 25 * FEW;
+        let span = span(n, &vec![1.0; n]);
+        let mut observer = Phases { stop: Arc::new(true.into()), ..Phases::default() };
+        let params = Ewca::params(1);
+        let frame = pca_frame(4, 1);
+        let error = coarse_start(&span, &params, &Member::default(), &mut observer, frame, |_| 1e-3).unwrap_err();
+        assert_eq!((error, observer.samples), (Error::Stopped, vec![FEW]));
+    }
+
+    #[test]
+    fn landmarks_are_for_four_times_as_many_samples_and_stopping_reaches_the_few() {
+        let n = 120;
+        let span = span(n, &vec![1.0; n]);
+        let few: Vec<usize> = (0..n).step_by(3).collect();
+        let start = || Warm { frame: pca_frame(4, 2), potential: None };
+        let at = |params: &Params, observer: &mut dyn Observer| {
+            level(&span, params, &Member::default(), &mut Preparing(observer), &few, start(), |_| 0.5)
+        };
+        let params = Ewca::params(2);
+        let exact = at(&params, &mut Silent).unwrap();
+        // 40 samples take 9 landmarks, and not 10; the 120 take 119.
+        for (landmarks, few_use_them, all_use_them) in
+            [(9, true, true), (10, false, true), (119, false, true), (120, false, false)]
+        {
+            let warm = at(&params.clone().landmarks(landmarks), &mut Silent).unwrap();
+            assert_eq!(warm.frame != exact.frame, few_use_them, "{landmarks}");
+            assert_eq!(warm.potential != exact.potential, all_use_them, "{landmarks}");
+        }
+        let mut stopped = Phases { stop: Arc::new(true.into()), ..Phases::default() };
+        assert_eq!(at(&params, &mut stopped).unwrap_err(), Error::Stopped);
+    }
+}

@@ -229,7 +229,7 @@ pub(crate) struct Run<'a> {
 impl FitState {
     /// Whether the numbers are such as a fit has: a state may come from a file, and a forged one must not keep a fit busy.
     fn is_sane(&self) -> bool {
-        let positive = |x: f64| x.is_normal() && x > 0.0;
+        let positive = |x: f64| x.is_normal() && x.is_sign_positive();
         let rung = match self.stage {
             Stage::Ladder { rung, epsilon } => (1..=RUNGS).contains(&rung) && positive(epsilon),
             _ => true,
@@ -1175,3 +1175,6 @@ fn hash<'v>(params: &Params, values: impl Iterator<Item = &'v f64>) -> u64 {
     }
     hash
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,8 @@ mod model;
 mod observer;
 mod params;
 mod search;
+#[cfg(test)]
+mod tests;
 
 pub use certificate::{Approximation, Certificate, Termination};
 pub use driver::FitState;
