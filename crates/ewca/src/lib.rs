@@ -135,6 +135,8 @@ mod solvers;
 mod subspace;
 mod team;
 #[cfg(test)]
+extern crate self as ewca;
+#[cfg(test)]
 mod testing;
 mod transport;
 

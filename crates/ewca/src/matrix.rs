@@ -203,7 +203,7 @@ impl Matrix {
 
     /// self * other, in parallel over blocks of rows.
     pub(crate) fn times(&self, other: &Self) -> Self {
-        let work = self.rows * self.columns * other.columns;
+        let work = parallel::work(&[self.rows, self.columns, other.columns]);
         Self::from_row_blocks(self.rows, other.columns, ROWS_PER_BLOCK, work, |block| {
             let mut part = Self::zeros(block.len(), other.columns);
             let rows = self.view().subrows(block.start, block.len());
@@ -214,7 +214,7 @@ impl Matrix {
 
     /// self' * other, in parallel over blocks of rows, summed in order.
     pub(crate) fn transposed_times(&self, other: &Self) -> Self {
-        let work = self.rows * self.columns * other.columns;
+        let work = parallel::work(&[self.rows, self.columns, other.columns]);
         let blocks = parallel::blocks(self.rows, ROWS_PER_BLOCK);
         let parts = parallel::map(&blocks, work, |block| {
             let mut part = Self::zeros(self.columns, other.columns);

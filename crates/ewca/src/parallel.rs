@@ -1,6 +1,6 @@
 //! Work in blocks of fixed size, so that results do not depend on the number of threads.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -29,6 +29,16 @@ impl StopFlag {
 /// 0..length cut into ranges of `size` (the last may be shorter).
 pub(crate) fn blocks(length: usize, size: usize) -> Vec<Range<usize>> {
     (0..length).step_by(size).map(|start| start..(start + size).min(length)).collect()
+}
+
+/// How many lines of `length` numbers make a block of about `size` numbers, within `limits`.
+pub(crate) fn lines_of(length: usize, size: usize, limits: RangeInclusive<usize>) -> usize {
+    (size / length.max(1)).clamp(*limits.start(), *limits.end())
+}
+
+/// The multiply-adds of a product with these dimensions.
+pub(crate) fn work(dimensions: &[usize]) -> usize {
+    dimensions.iter().fold(1, |product, &count| product.saturating_mul(count))
 }
 
 /// `each` for every block, in parallel when `work` (multiply-adds in all) is worth it; results in the blocks' order.
@@ -61,6 +71,41 @@ pub(crate) fn with_threads<T: Send>(threads: Option<usize>, job: impl FnOnce() -
                     expected: format!("the pool could not be started ({error})"),
                 }
             })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_hold_about_as_many_numbers_as_were_asked_for() {
+        assert_eq!(lines_of(100, 1 << 18, 1..=usize::MAX), 2621);
+        assert_eq!(lines_of(100, 1 << 18, 1..=1024), 1024);
+        assert_eq!(lines_of(100, 1 << 18, 4096..=5000), 4096);
+        // A line that is longer than a block is a block; and nothing at all has room everywhere.
+        assert_eq!(lines_of(1 << 20, 1 << 18, 1..=usize::MAX), 1);
+        assert_eq!(lines_of(0, 1 << 18, 64..=1024), 1024);
+    }
+
+    #[test]
+    fn work_is_the_product_of_the_dimensions_and_never_overflows() {
+        assert_eq!(work(&[3, 5, 7]), 105);
+        assert_eq!(work(&[usize::MAX / 2, 3]), usize::MAX);
+        assert_eq!((work(&[3, 0]), work(&[])), (0, 1));
+    }
+
+    #[test]
+    fn results_come_in_the_order_of_the_blocks() {
+        let blocks = blocks(10, 4);
+        assert_eq!(blocks, [0..4, 4..8, 8..10]);
+        for work in [0, WORTH_SHARING] {
+            let shared = with_threads(Some(2), || map(&blocks, work, |block| block.sum::<usize>())).unwrap();
+            assert_eq!(shared, [6, 22, 17]);
+            let mut data = [0; 10];
+            with_threads(Some(2), || for_chunks(&mut data, 4, work, |i, chunk| chunk.fill(i))).unwrap();
+            assert_eq!(data, [0, 0, 0, 0, 1, 1, 1, 1, 2, 2]);
         }
     }
 }

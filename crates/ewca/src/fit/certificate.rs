@@ -230,8 +230,96 @@ pub(crate) fn rounding(variances: &[f64], largest_variance: f64, mean_size: f64)
 pub(crate) fn angles(residuals: &[f64], eigenvalues: &[f64], variances: &[f64], next: Option<f64>) -> Vec<f64> {
     let angle = |((rho, mu), s): ((&f64, &f64), &f64)| match next {
         None => 0.0,
-        Some(_) if *rho == 0.0 => 0.0,
         Some(next) => (rho * mu.abs().max(*s)).atan2((mu - next).max(0.0)).to_degrees(),
     };
     residuals.iter().zip(eigenvalues).zip(variances).map(angle).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::solvers::tests::{K, N, plan, problem};
+    use crate::transport::Balancer;
+
+    #[test]
+    fn the_gap_is_that_of_a_feasible_plan_to_the_dual_value() {
+        for (epsilon, tolerance) in [(0.05, 0.3), (0.3, 0.2), (0.6, 0.05), (0.3, 1e-4)] {
+            let (mut objective, state) = problem(epsilon);
+            let frame = state.point.frame.clone();
+            let point = objective.evaluate(frame, vec![0.0; N], &mut Balancer::default(), tolerance);
+            let (pi, a, z) = (plan(&objective, &point), objective.span.weights.clone(), &point.scores);
+            let p: Vec<f64> = (0..N).map(|i| (0..N).map(|j| pi.get(i, j)).sum()).collect();
+            let x: Vec<f64> = (0..N).map(|i| (a[i] / p[i]).min(1.0)).collect();
+            let shrunk = Matrix::from_fn(N, N, |i, j| x[i] * pi.get(i, j) * x[j]);
+            let e: Vec<f64> = (0..N).map(|i| a[i] - (0..N).map(|j| shrunk.get(i, j)).sum::<f64>()).collect();
+            let t: f64 = e.iter().sum();
+            // The cost of diag(x) pi diag(x) + e e' / t, its relative entropy bounded by that of either part.
+            let mut cost = 0.0;
+            for (i, j) in (0..N).flat_map(|i| (0..N).map(move |j| (i, j))) {
+                let distance: f64 = (0..K).map(|l| (z.get(i, l) - z.get(j, l)).powi(2)).sum();
+                for (mass, total) in [(shrunk.get(i, j), 1.0 - t), (e[i] * e[j] / t, t)] {
+                    if mass > 0.0 {
+                        cost += mass * distance + epsilon * mass * (mass / (total * a[i] * a[j])).ln();
+                    }
+                }
+            }
+            let dual: f64 = (0..N).map(|i| 2.0 * a[i] * point.potential[i] - (p[i] - a[i])).sum();
+            let wanted = cost - epsilon * dual;
+            let gap = duality_gap(&mut objective, &point);
+            assert!(point.marginal_error > 1e-6 && wanted > 0.0);
+            assert!((gap - wanted).abs() < 1e-12 + 1e-9 * wanted, "epsilon {epsilon}: {gap} {wanted}");
+        }
+    }
+
+    #[test]
+    fn a_perfect_plan_has_no_gap_and_a_wide_epsilon_one_of_second_order() {
+        let (mut objective, state) = problem(0.3);
+        assert!(duality_gap(&mut objective, &state.point) < 1e-13);
+        let (mut objective, mut state) = problem(1e9);
+        let a = objective.span.weights.clone();
+        state.point.masses = (0..N).map(|i| a[i] * (1.0 + 1e-5 * i as f64)).collect();
+        let wanted: f64 = (0..N).map(|i| 1e9 * a[i] * (1e-5 * i as f64).powi(2)).sum();
+        let gap = duality_gap(&mut objective, &state.point);
+        assert!((gap / wanted - 1.0).abs() < 1e-9, "{gap} {wanted}");
+    }
+
+    #[test]
+    fn rounding_is_that_of_coordinates_and_of_the_mean() {
+        let said = rounding(&[4.0, 0.25], 9.0, 1e6);
+        for (found, deviation) in said.iter().zip([2.0, 0.5]) {
+            let wanted = 4.0 * f64::EPSILON * 3.0 / deviation + (f64::EPSILON * 1e6 / deviation).powi(2);
+            assert!((found / wanted - 1.0).abs() < 1e-12, "{said:?}");
+        }
+        let far = rounding(&[4.0], 4.0, 1e12)[0];
+        assert!((far / (4.0 * f64::EPSILON + (f64::EPSILON * 5e11).powi(2)) - 1.0).abs() < 1e-12);
+        assert_eq!(rounding(&[-1e-20], 1.0, 1.0)[0], f64::INFINITY);
+    }
+
+    #[test]
+    fn angles_are_residuals_over_the_distance_to_the_next_eigenvalue() {
+        // Residuals relative to max(|mu|, s).
+        let found = angles(&[1e-2, 1e-3, 0.0], &[4.0, -0.5, 1.0], &[3.0, 2.0, 1.0], Some(-1.5));
+        let wanted = [4e-2f64.atan2(5.5), 2e-3f64.atan2(1.0), 0.0].map(f64::to_degrees);
+        found.iter().zip(wanted).for_each(|(x, y)| assert!((x - y).abs() < 1e-12, "{found:?}"));
+        // Nothing else to turn to; or nothing between.
+        assert_eq!(angles(&[1e-2], &[4.0], &[3.0], None), [0.0]);
+        assert_eq!(angles(&[1e-2, 0.0], &[4.0, 4.0], &[3.0, 3.0], Some(5.0)), [90.0, 0.0]);
+    }
+
+    #[test]
+    fn ends_have_names() {
+        let all = [Termination::Converged, Termination::MaxIterations, Termination::Interrupted, Termination::Stalled];
+        assert_eq!(all.map(Termination::name), ["converged", "max_iterations", "interrupted", "stalled"]);
+        let texts = all.map(|end| end.to_string());
+        assert_eq!(texts[0], "converged");
+        assert!(texts[1].contains("limit") && texts[2] == "interrupted" && texts[3].contains("before the tolerance"));
+        let of = |marginal_error| Approximation {
+            landmarks: 2,
+            rows: 3,
+            marginal_error,
+            worst_row: 0.0,
+            relative_gradient: 0.0,
+        };
+        assert!(of(0.011).is_poor() && !of(0.009).is_poor());
+    }
 }

@@ -132,3 +132,190 @@ impl Observer for Preparing<'_> {
         self.0.stop_flag()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+
+    use super::*;
+    use crate::error::Error;
+    use crate::fit::Ewca;
+    use crate::matrix::qr_factor;
+    use crate::subspace::{grassmann_distance, random_frame};
+    use crate::testing::groups;
+
+    struct Silent;
+
+    impl Observer for Silent {
+        fn observe(&mut self, _: &Progress<'_>) -> Control {
+            panic!("fits of a few samples are not shown")
+        }
+    }
+
+    /// Remembers how many samples fits began with.
+    #[derive(Default)]
+    struct Phases {
+        samples: Vec<usize>,
+        stop: Arc<AtomicBool>,
+    }
+
+    impl Observer for Phases {
+        fn observe(&mut self, _: &Progress<'_>) -> Control {
+            Control::Continue
+        }
+
+        fn phase(&mut self, phase: Phase) {
+            if let Phase::Coarse { samples } = phase {
+                self.samples.push(samples);
+            }
+        }
+
+        fn stop_flag(&self) -> Option<Arc<AtomicBool>> {
+            Some(self.stop.clone())
+        }
+    }
+
+    /// A session of `rows` samples in groups.
+    fn session<'a>(rows: usize, weights: &[f64], params: &'a Params, observer: &'a mut dyn Observer) -> Session<'a> {
+        let data = groups(rows, 4);
+        let samples = Samples::new(&data, rows, 4).unwrap().with_weights(weights).unwrap();
+        Session::open(&samples, params, Member::default(), observer).unwrap()
+    }
+
+    /// Parameters with this epsilon in units of the span of so many samples.
+    fn at_epsilon(epsilon: f64, components: usize, rows: usize, weights: &[f64]) -> Params {
+        let params = Ewca::params(components);
+        let unit = session(rows, weights, &params, &mut Silent).span.unit;
+        params.epsilon(epsilon * unit * unit)
+    }
+
+    #[test]
+    fn a_frame_turns_as_the_axes_of_the_few_do() {
+        let [from, other] = [0, 1].map(|stream| random_frame(6, 2, 4, stream));
+        let mut to = from.clone();
+        to.add_scaled(0.2, &other);
+        let to = polar_factor(&to).unwrap();
+        // Axes become axes, and angles to them stay.
+        assert!(grassmann_distance(&carried_over(&from, &to, &from).unwrap(), &to).unwrap() < 1e-7);
+        let frame = random_frame(6, 2, 4, 2);
+        let carried = carried_over(&from, &to, &frame).unwrap();
+        let [before, after] = [(&from, &frame), (&to, &carried)].map(|(x, y)| grassmann_distance(x, y).unwrap());
+        assert!((before - after).abs() < 1e-9);
+        // What is orthogonal to both stays where it is.
+        let both = qr_factor(&Matrix::from_fn(6, 4, |i, j| if j < 2 { from.get(i, j) } else { to.get(i, j - 2) }));
+        let mut across = random_frame(6, 1, 4, 3);
+        across.add_scaled(-1.0, &both.times(&both.transposed_times(&across)));
+        let across = qr_factor(&across);
+        assert!(grassmann_distance(&carried_over(&from, &to, &across).unwrap(), &across).unwrap() < 1e-7);
+    }
+
+    #[test]
+    fn the_few_tell_where_all_end_and_what_their_potential_is() {
+        let n = 120;
+        let weights: Vec<f64> = (0..n).map(|i| 1.0 + (i % 2) as f64).collect();
+        let epsilon = 0.5;
+        let params = at_epsilon(epsilon, 2, n, &weights);
+        let mut observer = Silent;
+        let mut session = session(n, &weights, &params, &mut observer);
+        let span = session.span.clone();
+        let few: Vec<usize> = (0..n).step_by(3).collect();
+        let start = StartingPoint { frame: pca_frame(4, 2), potential: None };
+        let warm = level(&mut session, &few, start).unwrap();
+        // Everyone's fit at this epsilon, which the few only nearly know.
+        let data = span.rows(&(0..n).collect::<Vec<_>>());
+        let samples = Samples::new(&data, n, 4).unwrap().with_weights(&weights).unwrap();
+        let all = Ewca::params(2).epsilon(epsilon).fit(&samples).unwrap();
+        let distance = grassmann_distance(&warm.frame, &all.components).unwrap();
+        assert!(distance < 0.5 * all.distance_to_pca, "{distance} {}", all.distance_to_pca);
+        // f_i = -log sum_j a_j K_ij exp(f_j) over the few, whose plan is balanced: for them the potential is their own.
+        let scores = span.scores(&warm.frame);
+        let potential = warm.potential.unwrap();
+        let mass = |i: usize| -> f64 {
+            let term = |j: usize| {
+                let distance: f64 = (0..2).map(|l| (scores.get(i, l) - scores.get(j, l)).powi(2)).sum();
+                weights[j] * (potential[j] - distance / epsilon).exp()
+            };
+            few.iter().map(|&j| term(j)).sum::<f64>() / few.iter().map(|&j| weights[j]).sum::<f64>()
+        };
+        for (i, f) in potential.iter().enumerate() {
+            assert!((f + mass(i).ln()).abs() < 0.05, "{i}: {f} {}", mass(i).ln());
+        }
+        // A start with a potential is taken as it is: from the end there is nothing left to do but to say so.
+        let again = StartingPoint { frame: warm.frame.clone(), potential: Some(potential.clone()) };
+        let more = level(&mut session, &few, again).unwrap();
+        assert!(grassmann_distance(&warm.frame, &more.frame).unwrap() < 0.1);
+    }
+
+    #[test]
+    fn the_potential_of_a_far_sample_balances_it_with_itself() {
+        let n = 40;
+        let params = Ewca::params(2);
+        let span = session(n, &vec![1.0; n], &params, &mut Silent).span;
+        let few: Vec<usize> = (0..n).step_by(2).collect();
+        let frame = pca_frame(4, 2);
+        let scores = span.scores(&frame);
+        let data = span.rows(&few);
+        let samples = Samples::new(&data, few.len(), 4).unwrap();
+        let mut model = Ewca::params(2).epsilon(0.5).fit(&samples).unwrap();
+        let own: Vec<f64> = (0..few.len()).map(|at| 0.01 * at as f64).collect();
+        for (epsilon, landmarks) in [(0.5, None), (1e-4, None), (50.0, Some(n - 1))] {
+            model.epsilon = epsilon;
+            let found = extended(&span, &Member::default(), &few, (&frame, &own), &model, landmarks);
+            for (i, found) in found.iter().enumerate() {
+                let term = |(at, &j): (usize, &usize)| {
+                    let distance: f64 = (0..2).map(|l| (scores.get(i, l) - scores.get(j, l)).powi(2)).sum();
+                    model.weights[at] * (own[at] - distance / epsilon).exp()
+                };
+                let sum: f64 = few.iter().enumerate().map(term).sum();
+                let wanted = (-sum.ln()).min(-0.5 * span.weights[i].ln());
+                let slack = if landmarks.is_some() { 1e-2 } else { 1e-9 };
+                assert!((found - wanted).abs() < slack, "{i} at {epsilon}: {found} {wanted}");
+            }
+        }
+    }
+
+    #[test]
+    fn many_samples_begin_with_a_fifth_of_them() {
+        for (n, wanted) in [(MANY_SAMPLES - 1, vec![]), (MANY_SAMPLES, vec![1638])] {
+            let weights = vec![1.0; n];
+            let mut phases = Phases::default();
+            let params = at_epsilon(1e-3, 1, n, &weights).tolerance(0.3);
+            let start = starting_point(&mut session(n, &weights, &params, &mut phases)).unwrap();
+            assert_eq!((start.potential.is_some(), phases.samples), (n >= MANY_SAMPLES, wanted));
+        }
+        // From 40000 on also with a 25th.
+        let n = 25 * FEWEST_SAMPLES;
+        let weights = vec![1.0; n];
+        let mut observer = Phases::default();
+        let stop = observer.stop.clone();
+        let params = at_epsilon(1e-3, 1, n, &weights);
+        let mut session = session(n, &weights, &params, &mut observer);
+        stop.store(true, Ordering::Relaxed);
+        let error = starting_point(&mut session).unwrap_err();
+        assert_eq!((error, observer.samples), (Error::Stopped, vec![FEWEST_SAMPLES]));
+    }
+
+    #[test]
+    fn landmarks_are_for_four_times_as_many_samples_and_stopping_reaches_the_few() {
+        let n = 120;
+        let weights = vec![1.0; n];
+        let few: Vec<usize> = (0..n).step_by(3).collect();
+        let start = || StartingPoint { frame: pca_frame(4, 2), potential: None };
+        let at = |params: &Params| level(&mut session(n, &weights, params, &mut Silent), &few, start()).unwrap();
+        let params = at_epsilon(0.5, 2, n, &weights);
+        let exact = at(&params);
+        // 40 samples take 9 landmarks, and not 10; the 120 take 119.
+        for (landmarks, few_use_them, all_use_them) in
+            [(9, true, true), (10, false, true), (119, false, true), (120, false, false)]
+        {
+            let warm = at(&params.clone().landmarks(landmarks));
+            assert_eq!(warm.frame != exact.frame, few_use_them, "{landmarks}");
+            assert_eq!(warm.potential != exact.potential, all_use_them, "{landmarks}");
+        }
+        let mut observer = Phases::default();
+        let stop = observer.stop.clone();
+        let mut session = session(n, &weights, &params, &mut observer);
+        stop.store(true, Ordering::Relaxed);
+        assert_eq!(level(&mut session, &few, start()).unwrap_err(), Error::Stopped);
+    }
+}

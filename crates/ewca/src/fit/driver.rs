@@ -362,3 +362,6 @@ impl Session<'_> {
         true
     }
 }
+
+#[cfg(test)]
+mod tests;

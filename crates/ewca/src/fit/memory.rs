@@ -2,8 +2,9 @@
 
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
-use crate::samples::{SMALL_GRAM, Samples, Scalar, WHOLE};
+use crate::samples::{SMALL_GRAM, Samples, Scalar, WHOLE, strip_width};
 
+use super::perplexity_search::rows_of_first_guess;
 use super::session::MANY_SAMPLES;
 
 /// Up to this many samples the kernel is stored, at most 134 MB: somewhat faster there than computing it anew (bench/KERNEL.md); beyond,
@@ -95,7 +96,7 @@ fn most_at_once(shape: &Shape, axes: usize, store_kernel: bool) -> usize {
     let eigen = if whole { times(square, 5) } else { times(times(axes, axes), 5) };
     let threads = rayon::current_num_threads();
     // Strips of the data are centred one after the other, on each thread where Gram matrices are small.
-    let (width, length) = (((1 << 17) / order.max(1)).clamp(128, 4096), n.max(d));
+    let (width, length) = (strip_width(order), n.max(d));
     // Threads sum small Gram matrices on their own, eight at the most; and each product has room of its own for blocks.
     let (partial, panels) = match whole {
         true if order <= SMALL_GRAM => (times(square, length.div_ceil(width).min(8) + 1), threads),
@@ -111,8 +112,7 @@ fn most_at_once(shape: &Shape, axes: usize, store_kernel: bool) -> usize {
     let landmarks = shape.few_landmarks().map_or(0, |m| Kernel::landmark_bytes(m, k.max(axes.min(48))) / 8);
     let finish = [basis, coordinates, carried.max(eigen), Kernel::bytes(n, k, store_kernel) / 8, landmarks];
     // Rows of distances by which the first epsilon is guessed.
-    let rows = if n < MANY_SAMPLES { 16 } else { ((1 << 22) / n).clamp(16, 100) };
-    let guess = [basis, coordinates, times(n, rows)];
+    let guess = [basis, coordinates, times(n, rows_of_first_guess(n))];
     // The fit of a fifth of the samples that comes first: its data, its coordinates, its kernel.
     let few = if n < MANY_SAMPLES { 0 } else { n.div_ceil(5) };
     let kernel = Kernel::bytes(few, k, few <= STORED_SAMPLES) / 8;

@@ -15,6 +15,8 @@ mod pca;
 mod perplexity_search;
 mod session;
 mod state;
+#[cfg(test)]
+mod tests;
 
 pub use certificate::{Approximation, Certificate, Termination};
 pub use grids::{DEFAULT_COMPONENTS, DEFAULT_EPSILONS, geometric};

@@ -228,3 +228,33 @@ impl Model {
         Ok(self.plan().shares(&scores.row(0)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn perplexities_are_those_of_entropies_by_weight() {
+        let entropies = [2.0, 0.5, 1.0, 3.0];
+        let said = Perplexity::of(&entropies, &[0.1, 0.2, 0.4, 0.1]).unwrap();
+        let overall: f64 = (0.1 * 2.0 + 0.2 * 0.5 + 0.4 * 1.0 + 0.1 * 3.0) / 0.8;
+        assert!((said.overall - overall.exp()).abs() < 1e-12);
+        assert_eq!([said.min, said.median, said.max], [0.5, 1.0, 3.0].map(f64::exp));
+        // The median is by weight, also where weights do not sum to 1.
+        assert_eq!(Perplexity::of(&entropies, &[0.1, 0.2, 0.2, 0.5]).unwrap().median, 3f64.exp().min(2f64.exp()));
+        assert_eq!(Perplexity::of(&entropies, &[9.0, 2.0, 1.0, 5.0]).unwrap().median, 2f64.exp());
+        assert_eq!(Perplexity::of(&entropies, &[9.0, 32.0, 1.0, 5.0]).unwrap().median, 0.5f64.exp());
+        let error = Perplexity::of(&[1.0, f64::NAN], &[0.5, 0.5]).unwrap_err();
+        assert_eq!(error, Error::NotANumber { what: "the perplexity" });
+    }
+
+    #[test]
+    fn a_perplexity_is_missed_by_more_than_a_hundredth() {
+        let said = |overall: f64, wanted: Option<f64>| {
+            let of = Perplexity::of(&[overall.ln()], &[1.0]).unwrap();
+            Perplexity { wanted, ..of }.is_missed()
+        };
+        assert!(!said(5.04, Some(5.0)) && said(5.06, Some(5.0)) && !said(4.96, Some(5.0)) && said(4.94, Some(5.0)));
+        assert!(!said(9.0, None));
+    }
+}

@@ -216,7 +216,7 @@ impl Params {
             return wrong("k", "0".into(), "at least one component is needed");
         }
         match self.smoothing {
-            Smoothing::Epsilon(e) if !(e.is_normal() && e > 0.0) => {
+            Smoothing::Epsilon(e) if !(e.is_normal() && e.is_sign_positive()) => {
                 return wrong("epsilon", e.to_string(), "it must be positive and finite");
             }
             Smoothing::Perplexity(p) if !(p.is_finite() && p > 1.0) => {

@@ -16,6 +16,8 @@ use crate::transport::row_entropies;
 /// The smallest epsilon of a search, in units of the smallest component: samples that still share something are at the same place.
 const SMALLEST_EPSILON: f64 = 1e-12;
 const MAX_ROUNDS: usize = 60;
+/// About how many distances the first epsilon is guessed by, where there are many samples.
+const GUESS: usize = 1 << 22;
 /// How far above the smallest perplexity that can be had a fit is taken, on the scale of logarithms.
 const ABOVE_FLOOR: f64 = 0.01;
 /// Between bounds so near to one another, in units of what is close enough, the perplexity jumps.
@@ -81,8 +83,10 @@ impl PerplexitySearch {
     /// Whether the numbers are such as a search has: it may come from a file.
     pub fn is_sane(&self) -> bool {
         let tried = [self.lower, self.upper, self.last].into_iter().flatten();
-        let positive =
-            tried.flat_map(|t| [t.epsilon, t.perplexity]).chain(self.floor).all(|x| x.is_normal() && x > 0.0);
+        let positive = tried
+            .flat_map(|t| [t.epsilon, t.perplexity])
+            .chain(self.floor)
+            .all(|x| x.is_normal() && x.is_sign_positive());
         positive && [self.target, self.most, self.slope, self.reach].iter().all(|x| x.is_finite()) && self.slope > 0.0
     }
 
@@ -193,7 +197,7 @@ pub(super) fn first_epsilon(span: &Span, params: &Params, frame: &Matrix, potent
 
 /// A first epsilon for a wanted perplexity, from a few rows of the kernel, balanced by the potential where there is one; and how
 /// log(perplexity) grows with log(epsilon) there.
-fn first_guess(scores: &Matrix, span: &Span, potential: Option<&[f64]>, target: f64) -> (f64, f64) {
+pub(super) fn first_guess(scores: &Matrix, span: &Span, potential: Option<&[f64]>, target: f64) -> (f64, f64) {
     let weights = &span.weights;
     let f = |i: usize| potential.map_or(0.0, |f| f[i]);
     // The logarithm of a sample's share of the weight, for each of the samples that it stands for.
@@ -225,7 +229,7 @@ fn first_guess(scores: &Matrix, span: &Span, potential: Option<&[f64]>, target: 
             total.ln() - sum / total
         };
         let rows = parallel::blocks(distances.len(), 8);
-        let parts = parallel::map(&rows, distances.len() * scores.rows() * 20, |part| {
+        let parts = parallel::map(&rows, parallel::work(&[distances.len(), scores.rows(), 20]), |part| {
             distances[part].iter().map(of_row).sum::<f64>()
         });
         parts.iter().sum::<f64>() / distances.len() as f64
@@ -248,10 +252,15 @@ fn first_guess(scores: &Matrix, span: &Span, potential: Option<&[f64]>, target: 
     (guess.exp(), slope)
 }
 
+/// By how many rows of the kernel a first epsilon is guessed.
+pub(super) fn rows_of_first_guess(samples: usize) -> usize {
+    if samples < MANY_SAMPLES { 16 } else { parallel::lines_of(samples, GUESS, 16..=100) }
+}
+
 /// Samples that are spread over the cloud: those at equal steps of weight along the first axis. The choice depends neither on the
 /// samples' order nor on whether weights or repeated samples were given, and so the search ends at the same epsilon.
-fn spread_rows(scores: &Matrix, weights: &[f64]) -> impl Iterator<Item = usize> {
-    let rows = if scores.rows() < MANY_SAMPLES { 16 } else { ((1 << 22) / scores.rows()).clamp(16, 100) };
+pub(super) fn spread_rows(scores: &Matrix, weights: &[f64]) -> impl Iterator<Item = usize> {
+    let rows = rows_of_first_guess(scores.rows());
     let along = scores.column(0);
     let mut order: Vec<usize> = (0..along.len()).collect();
     order.sort_by(|&i, &j| along[i].total_cmp(&along[j]));
@@ -319,5 +328,124 @@ mod tests {
         let mut search = PerplexitySearch::new(5.0, 100.0, 1.0);
         let (epsilon, _) = found(&mut search, 1.0, 1e-4, |e: f64| 99.5 + 0.5 * e / (e + 1.0));
         assert!(epsilon > 0.1 && epsilon < 10.0, "{epsilon}");
+    }
+
+    /// The logarithm of the next epsilon, from those of an epsilon and of its perplexity.
+    fn after(search: &mut PerplexitySearch, x: f64, y: f64) -> Option<f64> {
+        search.next(x.exp(), y.exp(), 1e-3, 1e-12).map(f64::ln)
+    }
+
+    fn close(found: Option<f64>, wanted: f64) {
+        assert!(found.is_some_and(|x| (x - wanted).abs() < 1e-9), "{found:?}, not {wanted}");
+    }
+
+    #[test]
+    fn steps_are_those_of_the_secant() {
+        let mut search = PerplexitySearch::new(3f64.exp(), 1e9, 2.0);
+        // By the first guess of the slope, then by that of the last two.
+        close(after(&mut search, -1.0, 1.0), -1.0 + (3.0 - 1.0) / 2.0);
+        close(after(&mut search, 0.0, 1.5), 0.0 + (3.0 - 1.5) / 0.5);
+        // A slope from 0.2 to 10, and steps of 4 at the most.
+        close(after(&mut search, 1.0, 2.9), 1.0 + (3.0 - 2.9) / 1.4);
+        close(after(&mut search, 1.1, 2.91), 1.1 + (3.0 - 2.91) / 0.2);
+        close(after(&mut search, 1.2, 1.0), 1.2 + 4.0);
+        // The same epsilon again says nothing about the slope.
+        let mut same = PerplexitySearch::new(3f64.exp(), 1e9, 2.0);
+        close(after(&mut same, 1.0, 1.0), 1.0 + (3.0 - 1.0) / 2.0);
+        close(after(&mut same, 1.0, 2.0), 1.0 + (3.0 - 2.0) / 2.0);
+        let mut steep = PerplexitySearch::new(3f64.exp(), 1e9, 1.0);
+        close(after(&mut steep, 0.0, 1.0), 2.0);
+        close(after(&mut steep, 0.01, 2.0), 0.01 + (3.0 - 2.0) / 10.0);
+        // From above as from below.
+        let mut above = PerplexitySearch::new(3f64.exp(), 1e9, 1.0);
+        close(after(&mut above, 5.0, 4.0), 4.0);
+        close(after(&mut above, 4.0, 3.5), 4.0 - 0.5 / 0.5);
+    }
+
+    #[test]
+    fn between_bounds_a_secant_must_halve_them_and_keep_away_from_them() {
+        let between = |y: f64| {
+            let mut search = PerplexitySearch::new(3f64.exp(), 1e9, 1.0);
+            close(after(&mut search, 0.0, 1.0), 2.0);
+            (after(&mut search, 2.0, y), search)
+        };
+        // The secant through (0, 1) and (2, y): to where it is 3.
+        close(between(5.0).0, 1.0);
+        close(between(4.0).0, 2.0 - 1.0 / 1.5);
+        // Nearer than a twentieth to a bound, at either side, the middle is taken.
+        close(between(3.15).0, 2.0 - 0.15 / 1.075);
+        close(between(3.05).0, 1.0);
+        let mut low = PerplexitySearch::new(3f64.exp(), 1e9, 1.0);
+        close(after(&mut low, 2.0, 5.0), 0.0);
+        close(after(&mut low, 0.0, 2.85), 0.15 / 1.075);
+        let mut low = PerplexitySearch::new(3f64.exp(), 1e9, 1.0);
+        close(after(&mut low, 2.0, 5.0), 0.0);
+        close(after(&mut low, 0.0, 2.95), 1.0);
+        // Bounds that did not halve: the middle, whatever the secant says.
+        let (_, mut search) = between(5.0);
+        close(after(&mut search, 0.9, 2.5), 0.5 * (0.9 + 2.0));
+        let (_, mut search) = between(5.0);
+        close(after(&mut search, 1.1, 2.5), 1.1 + 0.5 / (2.5 / 0.9));
+        // They are forgotten with the subspace; the slope is kept.
+        let (_, mut search) = between(5.0);
+        search.reset_bracket();
+        close(after(&mut search, 0.0, 1.0), 1.0);
+    }
+
+    #[test]
+    fn steps_grow_where_the_perplexity_does_not_answer() {
+        let mut search = PerplexitySearch::new(3f64.exp(), 1e9, 1.0);
+        let mut x = 0.0;
+        for step in 0..12 {
+            let next = after(&mut search, x, 2.998).unwrap();
+            // What the slope says, 0.002 and up to 0.01, until the least step is longer; 4 at the most.
+            let wanted = (0.01 * 2f64.powi(step)).min(4.0);
+            assert!((next - x - wanted).abs() < 1e-9, "{step}: {}", next - x);
+            x = next;
+        }
+        let mut search = PerplexitySearch::new(3f64.exp(), 1e9, 1.0);
+        close(after(&mut search, 0.0, 3.002), -0.01);
+    }
+
+    #[test]
+    fn a_search_ends_after_some_rounds() {
+        let mut search = PerplexitySearch::new(3f64.exp(), 1e9, 1.0);
+        for again in [false, true] {
+            if again {
+                search.reset_bracket();
+            }
+            let rounds = (0..).take_while(|&i| after(&mut search, 0.1 * i as f64, 1.0).is_some()).count();
+            assert_eq!(rounds, MAX_ROUNDS - 1);
+        }
+        assert!(!search.is_close(3f64.exp() * 1.0011, 1e-3) && search.is_close(3f64.exp() * 1.0009, 1e-3));
+    }
+
+    #[test]
+    fn searches_with_numbers_that_none_has_are_told() {
+        let good = {
+            let mut search = PerplexitySearch::new(5.0, 100.0, 1.0);
+            search.next(1.0, 2.0, 1e-3, 1e-12);
+            search.next(2.0, 8.0, 1e-3, 1e-12);
+            search
+        };
+        assert!(good.is_sane() && good.lower.is_some() && good.upper.is_some());
+        let bad = Some(Tried { epsilon: -1.0, perplexity: 2.0 });
+        let worse = Some(Tried { epsilon: 1.0, perplexity: f64::NAN });
+        for other in [
+            PerplexitySearch { lower: bad, ..good.clone() },
+            PerplexitySearch { upper: worse, ..good.clone() },
+            PerplexitySearch { last: bad, ..good.clone() },
+            PerplexitySearch { floor: Some(0.0), ..good.clone() },
+            PerplexitySearch { target: f64::NAN, ..good.clone() },
+            PerplexitySearch { most: f64::INFINITY, ..good.clone() },
+            PerplexitySearch { slope: 0.0, ..good.clone() },
+            PerplexitySearch { reach: f64::NAN, ..good.clone() },
+        ] {
+            assert!(!other.is_sane(), "{other:?}");
+        }
+        assert_eq!(
+            [PerplexitySearch::new(5.0, 9.0, f64::NAN).slope, PerplexitySearch::new(5.0, 9.0, 99.0).slope],
+            [1.0, 10.0]
+        );
     }
 }

@@ -21,7 +21,7 @@ use crate::transport::Balancer;
 /// From so many samples on a pass takes its time: fits begin with fewer samples, and a plan may be broken off.
 pub(super) const MANY_SAMPLES: usize = 8192;
 /// Up to this many samples a fit also starts by continuation.
-const MOST_SAMPLES_FOR_CONTINUATION: usize = 1000;
+pub(super) const MOST_SAMPLES_FOR_CONTINUATION: usize = 1000;
 /// The largest epsilon, in units of the largest variance: beyond it even the sum of the weights rounds too much.
 const LARGEST_EPSILON: f64 = 1e18;
 /// The marginal error of a first look.
@@ -32,7 +32,7 @@ pub(super) const MAX_EXTENSIONS: usize = 30;
 /// Inside and outside of the leading axes, the gradient may each take this part of the tolerance.
 pub(super) const PARTIAL_AXES_SHARE: f64 = 0.7;
 /// Inside of all axes it takes this part: the certificate looks at the features, and rounds otherwise.
-const ALL_AXES_SHARE: f64 = 0.95;
+pub(super) const ALL_AXES_SHARE: f64 = 0.95;
 
 /// Refuses a perplexity that so many samples cannot have.
 fn check_perplexity(smoothing: Smoothing, count: f64) -> Result<()> {
@@ -124,7 +124,7 @@ impl<'a> Session<'a> {
     }
 
     /// What starts a fit makes, one of a path (`along`) or one that stands alone.
-    fn starts(&self, along: bool) -> Starts {
+    pub(super) fn starts(&self, along: bool) -> Starts {
         if self.params.single_start {
             return Starts { random: 0, continuation: false };
         }
@@ -191,7 +191,7 @@ impl<'a> Session<'a> {
         vec![0.0; self.span.weights.len()]
     }
 
-    fn objective(&self, epsilon: f64) -> Objective {
+    pub(super) fn objective(&self, epsilon: f64) -> Objective {
         // Samples stand together by their principal components: where they are in the subspace is not much different.
         let like = self.span.leading_axes(self.params.components);
         let mut kernel = Kernel::new(&like, self.store_kernel);
@@ -211,7 +211,7 @@ impl<'a> Session<'a> {
     }
 
     /// The same, counting its passes on from what a state has counted.
-    fn objective_of(&self, state: &FitState) -> Objective {
+    pub(super) fn objective_of(&self, state: &FitState) -> Objective {
         let mut objective = self.objective(state.epsilon);
         objective.kernel.count_from(state.tally);
         objective
@@ -330,6 +330,7 @@ impl<'a> Session<'a> {
             fingerprint: self.fingerprint,
             starts: Starts { random: 0, continuation: false },
             start: 0,
+            attempt: best.attempt,
             iteration: best.iterations + 1,
             search,
             stage: Stage::Final,

@@ -99,7 +99,7 @@ pub(super) struct Candidate {
 impl FitState {
     /// Whether the numbers are such as a fit has: a state may come from a file, and a forged one must not keep a fit busy.
     pub(super) fn is_sane(&self) -> bool {
-        let positive = |x: f64| x.is_normal() && x > 0.0;
+        let positive = |x: f64| x.is_normal() && x.is_sign_positive();
         let steps_left = match self.stage {
             Stage::Continuation { steps_left, epsilon } => {
                 (1..=CONTINUATION_STEPS).contains(&steps_left) && positive(epsilon)

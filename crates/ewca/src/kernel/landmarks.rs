@@ -121,7 +121,7 @@ impl Landmarks {
     pub fn factor(&mut self, stride: usize, scaled: &[f64]) {
         let (places, m) = (self.landmarks.places(), self.count());
         let blocks = parallel::blocks(m, 64);
-        let strips = parallel::map(&blocks, m * m * EXP_COST, |strip| {
+        let strips = parallel::map(&blocks, parallel::work(&[m, m, EXP_COST]), |strip| {
             let mut part = Matrix::zeros(m, strip.len());
             for (j, l) in strip.enumerate() {
                 let line = part.column_mut(j);

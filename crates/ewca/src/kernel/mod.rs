@@ -426,7 +426,7 @@ impl Kernel {
             block.radius = block.radius.max(distance.sqrt());
         }
         let lines = parallel::blocks(blocks.len(), 1);
-        let work = blocks.len() * blocks.len() * 64 * self.dimensions;
+        let work = parallel::work(&[blocks.len(), blocks.len(), 64, self.dimensions]);
         let gaps = parallel::map(&lines, work, |line| {
             // A little less than what was computed, for its rounding.
             let gap = |j: usize| (self.gap(line.start, j, &measured) * (1.0 - 1e-6)) as f32;

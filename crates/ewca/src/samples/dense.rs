@@ -47,9 +47,9 @@ impl<T: Scalar> Dense<'_, T> {
 impl<T: Scalar> Dense<'_, T> {
     /// `pull` for wide data: a strip of features after the other, each by one thread.
     fn pull_by_strips(&self, rows: &[usize], mean: &[f64], columns: &Matrix) -> Matrix {
-        let width = ((1 << 17) / rows.len().max(1)).clamp(64, 1024);
+        let width = parallel::lines_of(rows.len(), PANEL, 64..=1024);
         let strips = parallel::blocks(self.columns, width);
-        let parts = parallel::map(&strips, rows.len() * self.columns * columns.columns(), |strip| {
+        let parts = parallel::map(&strips, parallel::work(&[rows.len(), self.columns, columns.columns()]), |strip| {
             let mut panel = vec![0.0; rows.len() * strip.len()];
             self.fill_centred(rows, strip.clone(), mean, |_| 1.0, &mut panel);
             let panel = MatRef::from_row_major_slice(&panel, rows.len(), strip.len());
@@ -75,7 +75,7 @@ impl<T: Scalar> Rows for Dense<'_, T> {
     }
 
     fn total_variance(&self, weights: &[f64], mean: &[f64]) -> f64 {
-        let blocks = parallel::blocks(self.rows, ((1 << 18) / self.columns).max(1));
+        let blocks = parallel::blocks(self.rows, parallel::lines_of(self.columns, BLOCK, 1..=usize::MAX));
         let parts = parallel::map(&blocks, self.data.len(), |block| {
             let square = |i: usize| self.line(i).iter().zip(mean).map(|(&x, m)| (x.into() - m).powi(2)).sum::<f64>();
             block.map(|i| weights[i] * square(i)).sum::<f64>()
@@ -89,7 +89,7 @@ impl<T: Scalar> Rows for Dense<'_, T> {
         }
         // At most 8 blocks, since each brings a sum of its own.
         let blocks = parallel::blocks(rows.len(), rows.len().div_ceil(8).max(64));
-        let parts = parallel::map(&blocks, rows.len() * self.columns * columns.columns(), |block| {
+        let parts = parallel::map(&blocks, parallel::work(&[rows.len(), self.columns, columns.columns()]), |block| {
             let mut out = Matrix::zeros(self.columns, columns.columns());
             let mut panel = Vec::new();
             for some in parallel::blocks(block.len(), 64) {
@@ -112,7 +112,8 @@ impl<T: Scalar> Rows for Dense<'_, T> {
         let (rows, columns) = if self.columns > 4096 {
             (parallel::blocks(self.rows, self.rows), parallel::blocks(self.columns, 2048))
         } else {
-            (parallel::blocks(self.rows, (1 << 18) / self.columns), parallel::blocks(self.columns, self.columns))
+            let size = parallel::lines_of(self.columns, BLOCK, 1..=usize::MAX);
+            (parallel::blocks(self.rows, size), parallel::blocks(self.columns, self.columns))
         };
         let tiles = parallel::blocks(rows.len() * columns.len(), 1);
         let parts = parallel::map(&tiles, self.data.len(), |tile| {
@@ -139,12 +140,12 @@ impl<T: Scalar> Rows for Dense<'_, T> {
             Side::Samples => (active.len(), self.columns),
             Side::Features => (self.columns, active.len()),
         };
-        let strips = parallel::blocks(length, ((1 << 17) / order).clamp(128, 4096));
+        let strips = parallel::blocks(length, strip_width(order));
         let panels = Panels { data: self, active, weights, mean, side };
         let mut gram = if order <= SMALL_GRAM {
             // Every thread sums matrices of its own; their number is fixed, and so is the order in which they are added.
             let shares = parallel::blocks(strips.len(), strips.len().div_ceil(8).max(1));
-            let parts = parallel::map(&shares, order * order / 2 * length, |share| {
+            let parts = parallel::map(&shares, parallel::work(&[order, order.div_ceil(2), length]), |share| {
                 let mut part = Matrix::zeros(order, order);
                 let mut panel = Vec::new();
                 for strip in &strips[share] {
@@ -161,7 +162,8 @@ impl<T: Scalar> Rows for Dense<'_, T> {
             let mut panel = Vec::new();
             for strip in strips {
                 let lines = panels.fill(strip.clone(), order, &mut panel);
-                let parts = parallel::map(&tiles.numbers, order * order / 2 * strip.len(), |tile| {
+                let work = parallel::work(&[order, order.div_ceil(2), strip.len()]);
+                let parts = parallel::map(&tiles.numbers, work, |tile| {
                     let (rows, columns) = tiles.at(tile.start);
                     let mut part = Matrix::zeros(rows.len(), columns.len());
                     let left = lines.subrows(rows.start, rows.len());
@@ -185,7 +187,7 @@ impl<T: Scalar> Rows for Dense<'_, T> {
 
     fn project(&self, rows: &[usize], mean: &[f64], loadings: &Matrix) -> Matrix {
         let components = loadings.columns();
-        let work = rows.len() * self.columns * components;
+        let work = parallel::work(&[rows.len(), self.columns, components]);
         Matrix::from_row_blocks(rows.len(), components, 64, work, |block| {
             let mut part = Matrix::zeros(block.len(), components);
             let mut panel = Vec::new();
@@ -203,7 +205,7 @@ impl<T: Scalar> Rows for Dense<'_, T> {
     /// In one walk over the data.
     fn combine(&self, active: &[usize], mean: &[f64], combination: &Matrix) -> (Matrix, Matrix) {
         let components = combination.columns();
-        let work = 2 * self.rows * self.columns * components;
+        let work = parallel::work(&[2, self.rows, self.columns, components]);
         // Samples that are not active have no part in the combination.
         let mut all = Matrix::zeros(self.rows, components);
         for (place, &i) in active.iter().enumerate() {
@@ -211,7 +213,7 @@ impl<T: Scalar> Rows for Dense<'_, T> {
         }
         let rows: Vec<usize> = (0..self.rows).collect();
         // At most 64 strips, since each brings scores of all samples.
-        let width = ((1 << 18) / self.rows).clamp(64, 1024).max(self.columns.div_ceil(64));
+        let width = parallel::lines_of(self.rows, BLOCK, 64..=1024).max(self.columns.div_ceil(64));
         let strips = parallel::blocks(self.columns, width);
         let parts = parallel::map(&strips, work, |strip| {
             let mut panel = vec![0.0; self.rows * strip.len()];
@@ -233,6 +235,15 @@ impl<T: Scalar> Rows for Dense<'_, T> {
         }
         (loadings, scores)
     }
+}
+
+/// Numbers in a block of rows, and in a centred strip: so many stay in the cache.
+const BLOCK: usize = 1 << 18;
+const PANEL: usize = 1 << 17;
+
+/// How many rows or features a Gram matrix of this order takes at a time.
+pub(crate) fn strip_width(order: usize) -> usize {
+    parallel::lines_of(order, PANEL, 128..=4096)
 }
 
 /// Gram matrices up to this order are summed by each thread on its own.
@@ -257,7 +268,7 @@ impl<T: Scalar> Panels<'_, T> {
             Side::Features => (&self.active[strip.clone()], 0..order),
         };
         let line = columns.len();
-        parallel::for_chunks(panel, 64 * line, order * strip.len(), |chunk, out| {
+        parallel::for_chunks(panel, 64 * line, parallel::work(&[order, strip.len()]), |chunk, out| {
             let rows = &rows[chunk * 64..][..out.len() / line];
             self.data.fill_centred(rows, columns.clone(), self.mean, |i| self.weights[i].sqrt(), out);
         });

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-pub(crate) use dense::SMALL_GRAM;
+pub(crate) use dense::{SMALL_GRAM, strip_width};
 pub use source::{Part, Source};
 pub(crate) use span::{Reduction, Span, WHOLE};
 

@@ -84,7 +84,7 @@ impl<'a, T: Scalar> Sparse<'a, T> {
         add: impl Fn(usize, f64, &mut [f64]) + Sync,
     ) -> Matrix {
         let mut gram = Matrix::zeros(order, order);
-        let work = self.values().len().saturating_mul(self.values().len() / order.max(1));
+        let work = parallel::work(&[self.values().len(), self.values().len().div_ceil(order.max(1))]);
         // Column j of the result is row j of the triangle; mirrored below.
         parallel::for_chunks(gram.as_column_major_mut(), order, work, |j, out| {
             line(j).for_each(|(position, value)| add(position, value, &mut out[..=j]));
@@ -116,7 +116,8 @@ impl<T: Scalar> Rows for Sparse<'_, T> {
             (0..components).for_each(|c| by_sample[i * components + c] = combination.get(place, c));
         }
         let totals: Vec<f64> = (0..components).map(|c| combination.column(c).iter().sum()).collect();
-        Matrix::from_row_blocks(mean.len(), components, 256, self.values().len() * components, |block| {
+        let work = parallel::work(&[self.values().len(), components]);
+        Matrix::from_row_blocks(mean.len(), components, 256, work, |block| {
             let mut part = Matrix::zeros(block.len(), components);
             let mut sums = vec![0.0; components];
             for (at, j) in block.enumerate() {
@@ -202,7 +203,8 @@ impl<T: Scalar> Rows for Sparse<'_, T> {
         let components = loadings.columns();
         let by_feature = loadings.to_row_major();
         let offset: Vec<f64> = (0..components).map(|c| dot(mean, loadings.column(c))).collect();
-        Matrix::from_row_blocks(rows.len(), components, 256, self.values().len() * components, |block| {
+        let work = parallel::work(&[self.values().len(), components]);
+        Matrix::from_row_blocks(rows.len(), components, 256, work, |block| {
             let mut part = Matrix::zeros(block.len(), components);
             let mut sums = vec![0.0; components];
             for (at, &i) in rows[block].iter().enumerate() {

@@ -1,7 +1,5 @@
 //! What is refused at the door, and samples that two processes share against samples of one.
 
-use std::sync::Barrier;
-
 use super::*;
 use crate::testing;
 
@@ -47,7 +45,7 @@ fn counts_have_a_sum_that_can_be_counted() {
     let with = |counts: &[f64]| samples.clone().with_counts(counts);
     let counted = with(&[3.0, 0.0, 1.5]).unwrap();
     assert_eq!((counted.count(), counted.mean()), (4.5, &[2.0][..]));
-    assert!(with(&[1e15, 2e15, 1.0]).is_ok());
+    assert!(with(&[1e15, 2e15, 1.0]).is_ok() && with(&[4e15, 5e15, 0.0]).is_ok());
     assert_eq!(with(&[5e15, 5e15, 0.0]).unwrap_err(), Error::Counts { sum: 1e16 });
 }
 
@@ -120,36 +118,6 @@ impl Source for Table {
     }
 }
 
-/// What each of two processes gives to either.
-type Given = [Vec<Vec<f64>>; 2];
-
-/// Two threads that stand for processes, and leave their numbers on a common board.
-#[derive(Debug)]
-struct Two {
-    rank: usize,
-    board: Arc<(Barrier, std::sync::Mutex<Given>)>,
-}
-
-impl Team for Two {
-    fn rank(&self) -> usize {
-        self.rank
-    }
-    fn size(&self) -> usize {
-        2
-    }
-    fn gather(&self, own: &[f64]) -> Vec<Vec<f64>> {
-        self.exchange(&[own, own])
-    }
-    fn exchange(&self, parts: &[&[f64]]) -> Vec<Vec<f64>> {
-        let (barrier, numbers) = &*self.board;
-        numbers.lock().unwrap()[self.rank] = parts.iter().map(|part| part.to_vec()).collect();
-        barrier.wait();
-        let own = numbers.lock().unwrap().iter().map(|from| from[self.rank].clone()).collect();
-        barrier.wait();
-        own
-    }
-}
-
 fn close(found: &Matrix, wanted: &Matrix) {
     assert_eq!((found.rows(), found.columns()), (wanted.rows(), wanted.columns()));
     let mut difference = found.clone();
@@ -205,17 +173,16 @@ fn two_processes_have_what_one_has() {
         if let Some(weights) = weights {
             alone = alone.with_weights(weights).unwrap();
         }
-        let board = Arc::new((Barrier::new(2), std::sync::Mutex::default()));
         std::thread::scope(|scope| {
-            for rank in 0..2 {
-                let (board, alone, data) = (board.clone(), &alone, &data);
+            for (rank, team) in testing::Two::pair().into_iter().enumerate() {
+                let (alone, data) = (&alone, &data);
                 scope.spawn(move || {
                     let own = if rank == 0 { 0..5 } else { 5..rows };
                     let part = &data[own.start * columns..own.end * columns];
                     let table = Table { data: part.to_vec(), rows: own.len(), columns };
                     let samples =
                         if streamed { Samples::streamed(&table) } else { Samples::new(part, own.len(), columns) };
-                    let mut samples = samples.unwrap().with_team(Arc::new(Two { rank, board })).unwrap();
+                    let mut samples = samples.unwrap().with_team(team).unwrap();
                     if let Some(weights) = weights {
                         samples = samples.with_weights(&weights[own.clone()]).unwrap();
                     }
@@ -226,5 +193,47 @@ fn two_processes_have_what_one_has() {
                 });
             }
         });
+    }
+}
+
+#[test]
+fn weights_and_counts_are_given_after_the_team() {
+    let samples = Samples::new(&[1.0, 2.0, 4.0], 3, 1).unwrap();
+    for early in [samples.clone().with_counts(&[2.0; 3]).unwrap(), samples.with_weights(&[1.0, 2.0, 1.0]).unwrap()] {
+        let [team, _] = testing::Two::pair();
+        assert!(matches!(early.with_team(team).unwrap_err(), Error::Parameter { name: "weights", .. }));
+    }
+}
+
+#[test]
+fn axes_are_partial_where_the_data_may_have_more() {
+    let reduced = |samples: &Samples<'_>, axes: usize| {
+        Span::new(samples, Reduction { axes, stop: parallel::StopFlag::default() }).unwrap()
+    };
+    // 20 samples in three of five directions: three axes are all there are, and two are not.
+    let three = testing::gaussian(20, 3, 5);
+    let data: Vec<f64> = (0..100).map(|at| if at % 5 < 3 { three[at / 5 * 3 + at % 5] } else { 0.0 }).collect();
+    let samples = Samples::new(&data, 20, 5).unwrap();
+    let total = samples.total_variance().unwrap();
+    for (axes, rank, partial) in [(5, 3, false), (3, 3, false), (2, 2, true)] {
+        let span = reduced(&samples, axes);
+        assert_eq!((span.rank(), span.is_partial()), (rank, partial), "{axes} axes");
+        assert!((span.total_variance() * span.unit * span.unit / total - 1.0).abs() < 1e-12);
+    }
+    // Too many features for all axes. Six samples of two directions, or of five: found axes are all, unless no more were looked for.
+    let (n, d) = (6, WHOLE + 1);
+    let wide = testing::gaussian(n, d, 6);
+    let flat: Vec<f64> = (0..n * d).map(|at| if at % d < 2 { wide[at] } else { 0.0 }).collect();
+    for (data, axes, rank, partial) in
+        [(&wide, 3, 3, true), (&wide, 5, 5, false), (&wide, 99, 5, false), (&flat, 5, 2, false), (&flat, 2, 2, true)]
+    {
+        let table = Table { data: data.clone(), rows: n, columns: d };
+        let samples = Samples::streamed(&table).unwrap();
+        let span = reduced(&samples, axes);
+        assert_eq!((span.rank(), span.is_partial()), (rank, partial), "{axes} axes");
+        let total = samples.total_variance().unwrap();
+        assert!((span.total_variance() * span.unit * span.unit / total - 1.0).abs() < 1e-9);
+        let kept: f64 = span.variances.iter().sum::<f64>() / span.total_variance();
+        assert!((span.omitted_variance() - (1.0 - kept).max(0.0)).abs() < 1e-9);
     }
 }

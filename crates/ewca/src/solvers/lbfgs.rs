@@ -69,49 +69,82 @@ pub(crate) fn step(objective: &mut Objective, state: &mut State, plan_floor: f64
         }
     }
     let tolerance = plan_tolerance(point.overall_gradient, plan_floor);
-    let longest = LONGEST / direction.norm();
-    let mut length = longest.min(1.0);
-    let noise = 1e-13 * point.loss.abs().max(objective.span.total_variance());
-    let mut accepted: Option<(f64, Point)> = None;
-    for _ in 0..MAX_TRIALS {
+    let line = Line {
+        loss: point.loss,
+        slope,
+        longest: LONGEST / direction.norm(),
+        noise: 1e-13 * point.loss.abs().max(objective.span.total_variance()),
+    };
+    let accepted = line.search(|length| {
         let mut frame = point.frame.clone();
         frame.add_scaled(length, &direction);
         let potential = point.potential.clone();
-        let trial = objective.evaluate(polar_factor(&frame)?, potential, &mut state.balancer, tolerance);
-        let decrease = trial.loss - point.loss;
-        let new_slope = trial.gradient.dot(&direction);
-        if !trial.loss.is_finite() {
-            length *= 0.1;
-            continue;
-        }
-        // Near the end differences of F are rounding noise; there the slopes decide (approximate Wolfe condition).
-        let enough =
-            decrease <= DECREASE * length * slope || (decrease.abs() <= noise && new_slope.abs() <= 0.9 * slope.abs());
-        if !enough {
-            if accepted.is_some() {
-                break;
-            }
-            let quadratic = -0.5 * slope * length * length / (decrease - slope * length);
-            length = if quadratic.is_finite() { quadratic.clamp(0.1 * length, 0.5 * length) } else { 0.1 * length };
-            continue;
-        }
-        if accepted.as_ref().is_some_and(|(_, best)| best.loss <= trial.loss) {
-            break;
-        }
-        let downhill = new_slope < slope && length < 0.99 * longest;
-        accepted = Some((length, trial));
-        if !downhill {
-            break;
-        }
-        // The slope grew: the curvature is negative, and a longer step is better.
-        length = (3.0 * length).min(longest);
-    }
+        let point = objective.evaluate(polar_factor(&frame)?, potential, &mut state.balancer, tolerance);
+        Ok(Trial { loss: point.loss, slope: point.gradient.dot(&direction), point })
+    })?;
     let Some((length, trial)) = accepted else {
         return Ok(Outcome::Stuck);
     };
     let before = std::mem::replace(&mut state.point, trial);
     state.curvature.moved(&before, &state.point, &direction.scaled(length));
     Ok(Outcome::Moved)
+}
+
+/// F along a direction, as a function of the length of the step.
+struct Line {
+    /// F and its slope at the beginning.
+    loss: f64,
+    slope: f64,
+    longest: f64,
+    /// Differences of F below this are rounding.
+    noise: f64,
+}
+
+/// A place on the line: F, its slope along the direction there, and whatever else is known of it.
+struct Trial<P> {
+    loss: f64,
+    slope: f64,
+    point: P,
+}
+
+impl Line {
+    /// A length at which F is low enough, and what is there; none where no trial is.
+    fn search<P>(&self, mut at: impl FnMut(f64) -> Result<Trial<P>>) -> Result<Option<(f64, P)>> {
+        let &Self { loss, slope, longest, noise } = self;
+        let mut length = longest.min(1.0);
+        let mut accepted: Option<(f64, Trial<P>)> = None;
+        for _ in 0..MAX_TRIALS {
+            let trial = at(length)?;
+            let decrease = trial.loss - loss;
+            if !trial.loss.is_finite() {
+                length *= 0.1;
+                continue;
+            }
+            // Near the end differences of F are rounding noise; there the slopes decide (approximate Wolfe condition).
+            let enough = decrease <= DECREASE * length * slope
+                || (decrease.abs() <= noise && trial.slope.abs() <= 0.9 * slope.abs());
+            if !enough {
+                if accepted.is_some() {
+                    break;
+                }
+                let quadratic = -0.5 * slope * length * length / (decrease - slope * length);
+                // Not `clamp`: where everything underflows this is NaN, of which `max` makes the shortest.
+                length = quadratic.max(0.1 * length).min(0.5 * length);
+                continue;
+            }
+            if accepted.as_ref().is_some_and(|(_, best)| best.loss <= trial.loss) {
+                break;
+            }
+            let downhill = trial.slope < slope && length < 0.99 * longest;
+            accepted = Some((length, trial));
+            if !downhill {
+                break;
+            }
+            // The slope grew: the curvature is negative, and a longer step is better.
+            length = (3.0 * length).min(longest);
+        }
+        Ok(accepted.map(|(length, trial)| (length, trial.point)))
+    }
 }
 
 impl Curvature {
@@ -326,6 +359,208 @@ mod tests {
             }
             assert!(state.point.marginal_error <= 1e-8 && state.point.frame.rows() == 5);
             assert_eq!(state.point.potential.len(), N);
+        }
+    }
+
+    /// Where a search along `curve` (value and slope at a length) ends, and the lengths that it tried.
+    fn tried(line: &Line, curve: impl Fn(f64) -> (f64, f64)) -> (Option<f64>, Vec<f64>) {
+        let mut lengths = Vec::new();
+        let found = line.search(|length| {
+            lengths.push(length);
+            let (loss, slope) = curve(length);
+            Ok(Trial { loss, slope, point: length })
+        });
+        let found = found.unwrap();
+        assert!(found.is_none_or(|(length, point)| length == point));
+        (found.map(|(length, _)| length), lengths)
+    }
+
+    fn close(found: &[f64], wanted: &[f64]) {
+        let near = |(x, y): (&f64, &f64)| (x / y - 1.0).abs() < 1e-12;
+        assert!(found.len() == wanted.len() && found.iter().zip(wanted).all(near), "{found:?}, not {wanted:?}");
+    }
+
+    #[test]
+    fn a_step_of_length_one_is_taken_where_it_is_good() {
+        // 7 - 2 t + t^2: least at 1.
+        let line = Line { loss: 7.0, slope: -2.0, longest: 5.0, noise: 0.0 };
+        assert_eq!(tried(&line, |t| (7.0 - 2.0 * t + t * t, -2.0 + 2.0 * t)), (Some(1.0), vec![1.0]));
+        // Never longer than the longest.
+        let line = Line { longest: 0.25, ..line };
+        assert_eq!(tried(&line, |t| (7.0 - 2.0 * t + t * t, -2.0 + 2.0 * t)), (Some(0.25), vec![0.25]));
+    }
+
+    #[test]
+    fn too_long_a_step_is_cut_to_where_a_parabola_is_least() {
+        // 1 - 0.8 t + c t^2 is least at 0.4 / c.
+        let line = Line { loss: 1.0, slope: -0.8, longest: 5.0, noise: 0.0 };
+        let parabola = |c: f64| move |t: f64| (1.0 - 0.8 * t + c * t * t, -0.8 + 2.0 * c * t);
+        let (found, lengths) = tried(&line, parabola(1.6));
+        close(&lengths, &[1.0, 0.25]);
+        assert_eq!(found, Some(lengths[1]));
+        // To a tenth at the least, and a half at the most.
+        let (_, lengths) = tried(&line, parabola(16.0));
+        close(&lengths, &[1.0, 0.1, 0.025]);
+        let (_, lengths) = tried(&line, |t| (if t > 0.6 { 1.0 - 1e-5 } else { 0.5 }, 0.0));
+        close(&lengths, &[1.0, 0.5]);
+        // From another length the parabola is another one.
+        let shorter = Line { longest: 0.5, ..line };
+        let (_, lengths) = tried(&shorter, parabola(3.2));
+        close(&lengths, &[0.5, 0.125]);
+        let (_, lengths) = tried(&shorter, |t| (if t > 0.3 { 1.0 - 1e-5 } else { 0.5 }, 0.0));
+        close(&lengths, &[0.5, 0.25]);
+    }
+
+    #[test]
+    fn a_step_must_lower_the_loss_by_a_part_of_what_its_slope_promises() {
+        // At length 0.5 the slope promises 1, of which a ten-thousandth is asked for.
+        let line = Line { loss: 3.0, slope: -2.0, longest: 0.5, noise: 0.0 };
+        let first = |decrease: f64| tried(&line, |t| if t == 0.5 { (3.0 - decrease, 0.0) } else { (2.0, 0.0) });
+        assert_eq!(first(1.01e-4).1.len(), 1);
+        assert_eq!(first(0.99e-4).1.len(), 2);
+        assert_eq!(first(-1.0).1.len(), 2);
+    }
+
+    #[test]
+    fn where_the_loss_is_rounding_the_slope_decides() {
+        let line = Line { loss: 3.0, slope: -2.0, longest: 1.0, noise: 1e-6 };
+        let first = |rise: f64, slope: f64| tried(&line, |t| if t == 1.0 { (3.0 + rise, slope) } else { (0.0, 0.0) });
+        for (rise, slope, trials) in
+            [(0.9e-6, 1.79, 1), (-0.9e-6, -1.79, 1), (0.9e-6, 1.81, 2), (0.9e-6, -1.81, 2), (1.1e-6, 0.0, 2)]
+        {
+            assert_eq!(first(rise, slope).1.len(), trials, "{rise} {slope}");
+        }
+    }
+
+    #[test]
+    fn where_the_slope_grows_the_step_does() {
+        let line = Line { loss: 0.0, slope: -1.0, longest: 10.0, noise: 0.0 };
+        // -t - t^2 / 2 falls ever faster.
+        let (found, lengths) = tried(&line, |t| (-t - 0.5 * t * t, -1.0 - t));
+        close(&lengths, &[1.0, 3.0, 9.0, 10.0]);
+        assert_eq!(found, Some(10.0));
+        // Up to where the slope is no steeper than at the beginning, or the loss rises again: the lowest is taken.
+        let (found, lengths) = tried(&line, |t| (-t - 0.5 * t * t, if t < 2.0 { -1.5 } else { -1.0 }));
+        assert_eq!((found, lengths), (Some(3.0), vec![1.0, 3.0]));
+        let (found, lengths) = tried(&line, |t| (if t < 2.0 { -1.6 } else { -1.5 }, -1.5));
+        assert_eq!((found, lengths), (Some(1.0), vec![1.0, 3.0]));
+        let (found, lengths) = tried(&line, |t| (if t < 2.0 { -1.6 } else { 5.0 }, -1.5));
+        assert_eq!((found, lengths), (Some(1.0), vec![1.0, 3.0]));
+        // A hundredth is not worth a trial.
+        let nearly = Line { longest: 1.005, ..line };
+        assert_eq!(tried(&nearly, |t| (-t - 0.5 * t * t, -1.0 - t)).1, [1.0]);
+        let further = Line { longest: 1.02, ..line };
+        assert_eq!(tried(&further, |t| (-t - 0.5 * t * t, -1.0 - t)).1, [1.0, 1.02]);
+    }
+
+    #[test]
+    fn a_loss_that_is_no_number_is_too_far_and_trials_end() {
+        let line = Line { loss: 3.0, slope: -2.0, longest: 1.0, noise: 0.0 };
+        let (found, lengths) = tried(&line, |t| (if t > 0.05 { f64::NAN } else { 2.0 }, 0.0));
+        close(&lengths, &[1.0, 0.1, 0.01]);
+        assert_eq!(found, Some(lengths[2]));
+        let (found, lengths) = tried(&line, |_| (4.0, 1.0));
+        assert_eq!((found, lengths.len()), (None, MAX_TRIALS));
+    }
+
+    #[test]
+    fn only_curvature_beyond_rounding_is_remembered() {
+        // The cosine between a step and its change of gradient must be above 1e-10, whatever their lengths.
+        let (_, State { point, .. }) = problem(0.3);
+        let step = point.tangent(&random_frame(5, K, 7, 30));
+        let mut across = point.tangent(&random_frame(5, K, 7, 31));
+        across.add_scaled(-across.dot(&step) / step.dot(&step), &step);
+        let size = step.norm() / across.norm();
+        let across = across.scaled(size);
+        for (size, length) in [(1.0, 1.0), (1e3, 1.0), (1e-3, 1.0), (1.0, 1e3), (1.0, 1e-3)] {
+            for (cosine, kept) in [(2e-10, 1), (0.5e-10, 0), (-1e-6, 0)] {
+                let mut after = point.clone();
+                after.gradient = across.clone().scaled(size);
+                after.gradient.add_scaled(cosine * size, &step);
+                let mut before = point.clone();
+                before.gradient = Matrix::zeros(5, K);
+                let mut memory = Curvature::default();
+                memory.moved(&before, &after, &step.clone().scaled(length));
+                assert_eq!(memory.pairs.len(), kept, "{size} {length} {cosine}");
+                // The same of what was remembered before.
+                let pair = Pair { step: step.clone().scaled(length), change: after.gradient.clone() };
+                let mut memory = Curvature { pairs: [pair].into(), ..Curvature::default() };
+                memory.moved(&before, &before, &step);
+                assert_eq!(memory.pairs.len(), kept, "{size} {length} {cosine}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_direction_is_that_of_the_inverse_hessian_written_out() {
+        // H <- (I - s y'/s.y) H (I - y s'/s.y) + s s'/s.y for each pair, begun at the preconditioner times s.y / y.Py of the newest.
+        let (_, mut state) = problem(0.3);
+        let size = 5 * K;
+        let flat = |matrix: &Matrix| matrix.as_column_major().to_vec();
+        for pairs in [1, 3] {
+            let curvature = curvature(&state.point, pairs);
+            let preconditioner = curvature.preconditioner(&state.point).unwrap();
+            let unit = |at: usize| Matrix::from_fn(5, K, |i, j| if j * 5 + i == at { 1.0 } else { 0.0 });
+            let columns: Vec<Vec<f64>> = (0..size)
+                .map(|at| flat(&preconditioner.apply(&state.point, &state.point.tangent(&unit(at)))))
+                .collect();
+            let newest = curvature.pairs.back().unwrap();
+            let scale = newest.step.dot(&newest.change)
+                / newest.change.dot(&preconditioner.apply(&state.point, &newest.change));
+            let mut h = Matrix::from_fn(size, size, |i, j| scale * columns[j][i]);
+            for Pair { step, change } in &curvature.pairs {
+                let (s, y, product) = (flat(step), flat(change), step.dot(change));
+                let left = Matrix::from_fn(size, size, |i, j| f64::from(u8::from(i == j)) - s[i] * y[j] / product);
+                h = left.times(&h).times(&left.transposed());
+                h.add_scaled(1.0, &Matrix::from_fn(size, size, |i, j| s[i] * s[j] / product));
+            }
+            state.point.gradient = state.point.tangent(&random_frame(5, K, 7, 40));
+            let gradient = Matrix::from_column_major(size, 1, flat(&state.point.gradient)).unwrap();
+            let wanted = state.point.tangent(&Matrix::from_column_major(5, K, flat(&h.times(&gradient))).unwrap());
+            let mut difference = curvature.direction(&state.point).unwrap();
+            difference.add_scaled(1.0, &wanted);
+            assert!(difference.norm() < 1e-12 * wanted.norm(), "{pairs} pairs: {}", difference.norm());
+        }
+    }
+
+    #[test]
+    fn rough_plans_are_made_better_before_a_step_and_the_preconditioner_is_made_anew_now_and_then() {
+        let (mut objective, mut state) = problem(0.3);
+        let frame = state.point.frame.clone();
+        state.point = objective.evaluate(frame, vec![0.0; N], &mut state.balancer, 1.0);
+        assert!(state.point.marginal_error > state.point.overall_gradient);
+        let passes = objective.kernel.passes();
+        step(&mut objective, &mut state, 1e-13).unwrap();
+        // For a plan that is good enough, the preconditioner, and a trial.
+        assert!(objective.kernel.passes() <= passes + 9);
+        assert!(state.point.marginal_error <= 1e-2);
+        assert_eq!(state.curvature.age, 1);
+        // Only every so often the diagonal of M is looked at again.
+        for age in 1..=2 * REFRESH {
+            state.curvature.diagonal[0] = 7.0;
+            step(&mut objective, &mut state, 1e-13).unwrap();
+            assert_eq!(state.curvature.age, age + 1);
+            assert_eq!(state.curvature.diagonal[0] != 7.0, age % REFRESH == 0, "{age}");
+        }
+    }
+
+    #[test]
+    fn a_direction_that_does_not_lead_down_forgets_what_was_learnt() {
+        let (mut objective, mut state) = problem(0.3);
+        let mut alone = state.clone();
+        step(&mut objective, &mut alone, 1e-13).unwrap();
+        // A pair that turns everything round: its step and its change are opposite.
+        let step_of = state.point.gradient.clone();
+        let pair = Pair { change: step_of.clone().scaled(-1.0), step: step_of };
+        state.curvature.pairs.push_back(pair);
+        step(&mut objective, &mut state, 1e-13).unwrap();
+        assert_eq!(state.point.frame, alone.point.frame);
+        // Nothing helps where the gradient is no number, or nothing.
+        for value in [f64::NAN, 0.0] {
+            state.point.gradient = Matrix::from_fn(5, K, |_, _| value);
+            let passes = objective.kernel.passes();
+            assert_eq!(step(&mut objective, &mut state, 1e-13).unwrap(), Outcome::Stuck);
+            assert!(objective.kernel.passes() <= passes + 1);
         }
     }
 }

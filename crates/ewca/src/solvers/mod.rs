@@ -11,7 +11,7 @@ pub(crate) mod lbfgs;
 pub(crate) mod mm;
 mod objective;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use serde::{Deserialize, Serialize};
 

@@ -10,11 +10,11 @@ use crate::samples::{Reduction, Samples};
 use crate::subspace::{Orthonormalisation, grassmann_distance, random_frame};
 use crate::testing;
 
-pub(super) const N: usize = 24;
-pub(super) const K: usize = 2;
+pub(crate) const N: usize = 24;
+pub(crate) const K: usize = 2;
 
 /// A weighted problem of five features at a random frame, with an accurate plan.
-pub(super) fn problem(epsilon: f64) -> (Objective, State) {
+pub(crate) fn problem(epsilon: f64) -> (Objective, State) {
     let data = testing::gaussian(N, 5, 21);
     let weights: Vec<f64> = (0..N).map(|i| 1.0 + 0.25 * (i % 4) as f64).collect();
     let samples = Samples::new(&data, N, 5).unwrap().with_weights(&weights).unwrap();
@@ -28,7 +28,7 @@ pub(super) fn problem(epsilon: f64) -> (Objective, State) {
 }
 
 /// pi, entry by entry.
-fn plan(objective: &Objective, point: &Point) -> Matrix {
+pub(crate) fn plan(objective: &Objective, point: &Point) -> Matrix {
     let (a, f, z) = (&objective.span.weights, &point.potential, &point.scores);
     Matrix::from_fn(N, N, |i, j| {
         let distance: f64 = (0..K).map(|l| (z.get(i, l) - z.get(j, l)).powi(2)).sum();
@@ -217,4 +217,118 @@ fn a_saddle_is_where_algorithm_one_wins_more_than_rounding() {
     }
     let leading = objective.leading(&state.point).unwrap();
     assert!(!leading.is_saddle && leading.shortfall < 1e-9, "{}", leading.shortfall);
+}
+
+/// A problem of many features, at a random frame of `k` columns.
+fn wide_problem(k: usize, store: bool) -> (Objective, State) {
+    let (n, d) = (40, 24);
+    let data = testing::gaussian(n, d, 22);
+    let samples = Samples::new(&data, n, d).unwrap();
+    let span = Arc::new(Span::new(&samples, Reduction { axes: usize::MAX, stop: StopFlag::default() }).unwrap());
+    let kernel = Kernel::new(&span.leading_axes(k), store);
+    let stop = StopFlag::default();
+    let mut objective = Objective { span, epsilon: 0.8, kernel, single: false, max_plan_passes: 1000, stop };
+    let mut balancer = Balancer::default();
+    let point = objective.evaluate(random_frame(d, k, 3, 0), vec![0.0; n], &mut balancer, 1e-13);
+    (objective, State { point, balancer, curvature: Default::default() })
+}
+
+#[test]
+fn the_diagonal_of_m_is_exact_in_leading_axes_and_in_proportion_beyond() {
+    // 16 axes, or three for each component; beyond, the mean ratio to the variance of the last third of them.
+    for (k, known, from) in [(2, 16, 10), (7, 21, 14), (9, 24, 16)] {
+        let (mut objective, State { point, .. }) = wide_problem(k, true);
+        let m = objective.matrix(&point);
+        let passes = objective.kernel.passes();
+        let diagonal = objective.diagonal(&point);
+        assert_eq!((diagonal.len(), objective.kernel.passes()), (24, passes + 1));
+        let variances = &objective.span.variances;
+        let ratio = (from..known).map(|i| m.get(i, i) / variances[i]).sum::<f64>() / (known - from) as f64;
+        for (i, found) in diagonal.iter().enumerate() {
+            let wanted = if i < known { m.get(i, i) } else { ratio * variances[i] };
+            assert!((found - wanted).abs() < 1e-12, "k = {k}, axis {i}: {found} {wanted}");
+        }
+    }
+}
+
+#[test]
+fn single_precision_is_for_plans_that_may_be_rough() {
+    let at = |single: bool, tolerance: f64| {
+        let (mut objective, State { point, .. }) = wide_problem(2, false);
+        objective.single = single;
+        objective.evaluate(point.frame, vec![0.0; 40], &mut Balancer::default(), tolerance).potential
+    };
+    for (tolerance, rough) in [(1e-2, true), (1e-4, true), (0.9e-4, false), (1e-9, false)] {
+        let (single, double) = (at(true, tolerance), at(false, tolerance));
+        assert_eq!(single != double, rough, "{tolerance}");
+        single.iter().zip(&double).for_each(|(x, y)| assert!((x - y).abs() < 1e-5));
+    }
+    // Without it nothing is rough: a stored kernel, which is never single, gives the same bits.
+    let (mut objective, State { point, .. }) = wide_problem(2, true);
+    let stored = objective.evaluate(point.frame, vec![0.0; 40], &mut Balancer::default(), 1e-2).potential;
+    assert_eq!(stored, at(false, 1e-2));
+}
+
+/// The leading eigenvectors of M at a point of `objective`, the last of them turned towards the next one so far that `shortfall` is lost.
+fn turned(objective: &mut Objective, point: &Point, shortfall: f64) -> Point {
+    let (values, vectors) = symmetric_eigen(&objective.matrix(point)).unwrap();
+    let sine = (shortfall / (values[K - 1] - values[K])).sqrt();
+    let cosine = (1.0 - sine * sine).sqrt();
+    let frame = Matrix::from_fn(vectors.rows(), K, |i, j| match j + 1 {
+        K => cosine * vectors.get(i, K - 1) + sine * vectors.get(i, K),
+        _ => vectors.get(i, j),
+    });
+    Point { frame, ..point.clone() }
+}
+
+#[test]
+fn a_saddle_wins_more_than_a_billionth_of_the_smallest_component() {
+    let (mut objective, State { point, .. }) = problem(0.3);
+    let (values, _) = symmetric_eigen(&objective.matrix(&point)).unwrap();
+    // The size of the smallest component: its eigenvalue, or its variance where that is more.
+    for variance in [1e-30, 10.0] {
+        let point = Point { variances: vec![20.0, variance], ..point.clone() };
+        let smallest = values[K - 1].abs().max(variance);
+        for (factor, is_saddle) in [(1.2, true), (0.8, false)] {
+            let at = turned(&mut objective, &point, factor * 1e-9 * smallest);
+            let leading = objective.leading(&at).unwrap();
+            assert_eq!(leading.is_saddle, is_saddle, "{variance} {factor}: {}", leading.shortfall);
+            assert!((leading.shortfall / (factor * 1e-9 * smallest) - 1.0).abs() < 1e-3);
+        }
+    }
+}
+
+#[test]
+fn a_saddle_wins_more_than_the_rounding_of_the_largest_variance() {
+    // Beside the first feature the others are tiny. Units are such that the largest variance is not 1.
+    let data = testing::gaussian(N, 3, 21);
+    let spread = |scale: f64| -> Vec<f64> {
+        data.iter().enumerate().map(|(at, x)| x * if at % 3 == 0 { scale } else { 1e-4 * scale }).collect()
+    };
+    let span_of = |data: &[f64]| {
+        let samples = Samples::new(data, N, 3).unwrap();
+        Span::new(&samples, Reduction { axes: usize::MAX, stop: StopFlag::default() }).unwrap()
+    };
+    let scales = (0..20).map(|i| 1.0 + 0.05 * f64::from(i));
+    let span = scales.map(|scale| span_of(&spread(scale))).find(|span| span.variances[0] > 1.6).unwrap();
+    let largest = span.variances[0];
+    let kernel = Kernel::new(&span.leading_axes(K), true);
+    let (span, stop) = (Arc::new(span), StopFlag::default());
+    let mut objective = Objective { span, epsilon: 1e-9, kernel, single: false, max_plan_passes: 1000, stop };
+    let frame = Matrix::from_fn(3, K, |i, j| if i == j { 1.0 } else { 0.0 });
+    let point = objective.evaluate(frame, vec![0.0; N], &mut Balancer::default(), 1e-13);
+    assert!(point.variances[1] < 1e-7 * largest);
+    for (factor, is_saddle) in [(1.2, true), (0.8, false)] {
+        let at = turned(&mut objective, &point, factor * 1e-14 * largest);
+        let leading = objective.leading(&at).unwrap();
+        assert_eq!(leading.is_saddle, is_saddle, "{factor}: {}", leading.shortfall);
+    }
+}
+
+#[test]
+fn an_epsilon_is_wide_from_two_million_times_the_furthest_score_on() {
+    let scores = Matrix::from_row_major(3, 2, &[1.0, 0.5, -1.0, 2f64.sqrt(), 0.0, 0.0]).unwrap();
+    assert!(is_wide(&scores, 6.01e6) && !is_wide(&scores, 5.99e6));
+    assert_eq!(objective::largest(&[0.5, 2.0, 1.0]), 2.0);
+    assert!(objective::largest(&[0.5, f64::NAN, 1.0]).is_nan());
 }

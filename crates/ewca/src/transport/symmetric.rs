@@ -354,4 +354,49 @@ mod tests {
         // From the solution one pass is enough, and nothing is learnt.
         assert_eq!(passes(&mut balancer, potential, 1e-12).0, 1);
     }
+
+    #[test]
+    fn a_step_that_makes_it_worse_is_taken_back_and_forgotten() {
+        let n = 20;
+        let scores = Matrix::from_row_major(n, 2, &testing::gaussian(n, 2, 3)).unwrap();
+        let weights = vec![1.0 / n as f64; n];
+        let kernel = Kernel::of(&scores, 0.4);
+        let (r, _) = residual(&kernel, &weights, &vec![0.0; n], None);
+        // A memory that says: go far to the wrong side.
+        let misled = || {
+            let df: Vec<f64> = (0..n).map(|i| if i % 2 == 0 { 3.0 } else { -3.0 }).collect();
+            Balancer { memory: [(df, r.clone())].into() }
+        };
+        let balance = |balancer: &mut Balancer, passes: usize| {
+            let before = kernel.passes();
+            let plan = balancer.balance(&kernel, &weights, vec![0.0; n], &scores, &limits(1e-12, passes));
+            (plan, kernel.passes() - before)
+        };
+        // With no pass left the better of the two is returned, and carried by one more.
+        let first = marginal_error(&weights, &r);
+        let (plan, made) = balance(&mut misled(), 2);
+        assert_eq!((plan.marginal_error, plan.potential, made), (first, vec![0.0; n], 3));
+        // With one more, half a step from there.
+        let mut balancer = misled();
+        let (plan, _) = balance(&mut balancer, 3);
+        let wanted: Vec<f64> = r.iter().map(|r| 0.5 * r).collect();
+        assert!(plan.marginal_error < first && balancer.memory.is_empty());
+        plan.potential.iter().zip(&wanted).for_each(|(x, y)| assert!((x - y).abs() < 1e-15));
+        // And from there on as ever.
+        let (plan, made) = balance(&mut misled(), 1000);
+        assert!(plan.marginal_error <= 1e-12 && made <= 22, "{made}");
+    }
+
+    #[test]
+    fn memories_of_other_samples_do_not_belong() {
+        let pair = |n: usize| (vec![0.5; n], vec![0.25; n]);
+        let of = |pairs: Vec<(Vec<f64>, Vec<f64>)>| Balancer { memory: pairs.into() };
+        assert!(of(vec![pair(7); MEMORY]).belongs_to(7) && Balancer::default().belongs_to(7));
+        assert!(!of(vec![pair(7); MEMORY + 1]).belongs_to(7));
+        assert!(!of(vec![pair(7), pair(6)]).belongs_to(7));
+        assert!(!of(vec![(vec![0.5; 7], vec![0.25; 6])]).belongs_to(7));
+        assert!(!of(vec![(vec![0.5; 8], vec![0.25; 7])]).belongs_to(7));
+        assert!(!of(vec![(vec![0.5; 7], vec![f64::NAN; 7])]).belongs_to(7));
+        assert!(!of(vec![(vec![f64::INFINITY; 7], vec![0.25; 7])]).belongs_to(7));
+    }
 }
