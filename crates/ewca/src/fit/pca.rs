@@ -83,3 +83,41 @@ fn outside<T: Scalar>(samples: &Samples<'_, T>, span: &Span, k: usize) -> Result
     columns.scale_rows(&span.weights);
     span.outside(samples, &columns)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fit::Ewca;
+    use crate::matrix::symmetric_eigen;
+    use crate::testing::gaussian;
+
+    #[test]
+    fn components_are_the_eigenvectors_of_the_covariance() {
+        let (n, d) = (20, 5);
+        let data = gaussian(n, d, 4);
+        let weights: Vec<f64> = (0..n).map(|i| (i % 3) as f64).collect();
+        let samples = Samples::new(&data, n, d).unwrap().with_weights(&weights).unwrap();
+        let (mean, a) = (samples.mean(), samples.weights());
+        let centred = |i: usize, j: usize| data[i * d + j] - mean[j];
+        let covariance =
+            Matrix::from_fn(d, d, |j, l| (0..n).map(|i| a[i] * centred(i, j) * centred(i, l)).sum::<f64>());
+        let (values, vectors) = symmetric_eigen(&covariance).unwrap();
+        let total: f64 = values.iter().sum();
+        for k in [1, 3, d] {
+            let pca = Ewca::params(k).pca(&samples).unwrap();
+            assert_eq!((pca.rank, pca.residual), (d, 0.0));
+            for (c, value) in values[..k].iter().enumerate() {
+                assert!((pca.explained_variance[c] / value - 1.0).abs() < 1e-12);
+                assert!((pca.explained_variance_ratio[c] - value / total).abs() < 1e-12);
+                let cosine = dot(pca.components.column(c), vectors.column(c));
+                assert!((cosine.abs() - 1.0).abs() < 1e-12, "{c}: {cosine}");
+            }
+            assert_eq!(pca.mean, samples.mean());
+            assert_eq!(pca.transform(&samples).unwrap().rows(), n);
+        }
+        assert_eq!(Ewca::params(6).pca(&samples).unwrap_err(), Error::Components { requested: 6, rank: 5 });
+        let other = Samples::new(&data, 25, 4).unwrap();
+        let refused = Ewca::params(2).pca(&samples).unwrap().transform(&other).unwrap_err();
+        assert_eq!(refused, Error::Columns { expected: 5, found: 4 });
+    }
+}
