@@ -33,11 +33,11 @@ pub(crate) fn processor() -> f64 {
 
 /// A process with its team, or alone.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Member {
+pub(crate) struct TeamHandle {
     team: Option<Arc<dyn Team>>,
 }
 
-impl Member {
+impl TeamHandle {
     pub fn of(team: Arc<dyn Team>) -> Self {
         Self { team: Some(team).filter(|team| team.size() > 1) }
     }

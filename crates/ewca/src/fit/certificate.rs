@@ -118,42 +118,42 @@ impl std::fmt::Display for Termination {
     }
 }
 
-/// What the exact rows of the witnesses say, where the kernel is approximated.
+/// What the exact rows of the probe_rows say, where the kernel is approximated.
 ///
 /// The gradient by the exact kernel is that of the approximate plan, whose rows are all known, corrected by the difference in the
-/// rows of the witnesses: so small a difference that a sample of it will do.
+/// rows of the probe_rows: so small a difference that a sample of it will do.
 pub(crate) fn approximation(objective: &mut Objective, point: &Point) -> Option<Approximation> {
     let span = objective.span.clone();
     let (a, k) = (&span.weights, point.scores.columns());
     objective.kernel.set_points(&point.scores, objective.epsilon);
     let landmarks = objective.kernel.landmarks()?;
-    let witnesses = objective.kernel.witnesses()?.to_vec();
+    let probe_rows = objective.kernel.probe_rows()?.to_vec();
     let u: Vec<f64> = a.iter().zip(&point.potential).map(|(a, f)| a * f.exp()).collect();
     let right = Matrix::from_fn(a.len(), k + 1, |i, c| if c == 0 { u[i] } else { u[i] * point.scores.get(i, c - 1) });
     let sums = objective.kernel.exact(&right, &u);
     let approximate = objective.kernel.apply(&right, &u);
-    let total: f64 = witnesses.iter().map(|&i| a[i]).sum();
+    let total: f64 = probe_rows.iter().map(|&i| a[i]).sum();
     let (mut marginal_error, mut worst_row) = (0.0, 0.0f64);
-    let mut masses = Vec::with_capacity(a.len());
+    let mut row_sums = Vec::with_capacity(a.len());
     let mut carried = Matrix::from_fn(a.len(), k, |i, c| u[i] * approximate.get(i, c + 1));
-    masses.extend(approximate.column(0).iter().zip(&u).map(|(sum, u)| u * sum));
-    for (w, &i) in witnesses.iter().enumerate() {
+    row_sums.extend(approximate.column(0).iter().zip(&u).map(|(sum, u)| u * sum));
+    for (w, &i) in probe_rows.iter().enumerate() {
         let error = (u[i] * sums.get(w, 0) / a[i] - 1.0).abs();
         marginal_error += a[i] / total * error;
         worst_row = worst_row.max(error);
         // Each stands for as many samples as there are for one witness.
         let part = u[i] / total;
-        masses[i] += part * (sums.get(w, 0) - approximate.get(i, 0));
+        row_sums[i] += part * (sums.get(w, 0) - approximate.get(i, 0));
         for c in 0..k {
             let value = carried.get(i, c) + part * (sums.get(w, c + 1) - approximate.get(i, c + 1));
             carried.set(i, c, value);
         }
     }
-    let image = span.pull(&gradient_columns(carried, &masses, a, &point.scores));
-    let mut compression = point.frame.transposed_times(&image);
-    compression.symmetrise();
-    let relative_gradient = largest(&component_residuals(&point.tangent(&image), &compression, &point.variances));
-    Some(Approximation { landmarks, rows: witnesses.len(), marginal_error, worst_row, relative_gradient })
+    let m_frame = span.transpose_times(&gradient_columns(carried, &row_sums, a, &point.scores));
+    let mut frame_m_frame = point.frame.transposed_times(&m_frame);
+    frame_m_frame.symmetrise();
+    let relative_gradient = largest(&component_residuals(&point.tangent(&m_frame), &frame_m_frame, &point.variances));
+    Some(Approximation { landmarks, rows: probe_rows.len(), marginal_error, worst_row, relative_gradient })
 }
 
 /// The gap between the dual value at `point` and the cost of a feasible plan near its plan: one pass.
@@ -167,13 +167,13 @@ pub(crate) fn duality_gap(objective: &mut Objective, point: &Point) -> f64 {
     if is_wide(&point.scores, objective.epsilon) {
         // All of the above is rounding there. The dual is strongly concave: what the residuals r of the rows leave is at most
         // epsilon sum a r^2.
-        return objective.epsilon * a.iter().zip(&point.masses).map(|(a, p)| a * (p / a - 1.0).powi(2)).sum::<f64>();
+        return objective.epsilon * a.iter().zip(&point.row_sums).map(|(a, p)| a * (p / a - 1.0).powi(2)).sum::<f64>();
     }
-    let x: Vec<f64> = a.iter().zip(&point.masses).map(|(a, p)| (a / p).min(1.0)).collect();
-    let carried = objective.carry(point, &Matrix::from_fn(a.len(), 1, |i, _| x[i]));
+    let x: Vec<f64> = a.iter().zip(&point.row_sums).map(|(a, p)| (a / p).min(1.0)).collect();
+    let carried = objective.apply_plan(point, &Matrix::from_fn(a.len(), 1, |i, _| x[i]));
     let lacking: Vec<f64> = (0..a.len()).map(|i| (a[i] - x[i] * carried.get(i, 0)).max(0.0)).collect();
     let t: f64 = lacking.iter().sum();
-    let excess: f64 = point.masses.iter().zip(a).map(|(p, a)| p - a).sum();
+    let excess: f64 = point.row_sums.iter().zip(a).map(|(p, a)| p - a).sum();
     let mut entropy = excess;
     let mut cost = 0.0;
     for i in 0..a.len() {
@@ -206,12 +206,12 @@ pub(crate) fn residuals_in_features<T: Scalar>(
     if samples.is_streamed() {
         return Ok(None);
     }
-    let image = samples.pull(columns)?.scaled(1.0 / unit);
-    let mut compression = components.transposed_times(&image);
-    compression.symmetrise();
-    let mut leaving = components.times(&compression);
-    leaving.add_scaled(-1.0, &image);
-    Ok(Some(component_residuals(&leaving, &compression, variances)))
+    let m_frame = samples.transpose_times(columns)?.scaled(1.0 / unit);
+    let mut frame_m_frame = components.transposed_times(&m_frame);
+    frame_m_frame.symmetrise();
+    let mut leaving = components.times(&frame_m_frame);
+    leaving.add_scaled(-1.0, &m_frame);
+    Ok(Some(component_residuals(&leaving, &frame_m_frame, variances)))
 }
 
 /// What rounding does to the residuals. Coordinates are known to eps of the largest deviation, and the mean (whose error counts squared,
@@ -277,7 +277,7 @@ mod tests {
         assert!(duality_gap(&mut objective, &state.point) < 1e-13);
         let (mut objective, mut state) = problem(1e9);
         let a = objective.span.weights.clone();
-        state.point.masses = (0..N).map(|i| a[i] * (1.0 + 1e-5 * i as f64)).collect();
+        state.point.row_sums = (0..N).map(|i| a[i] * (1.0 + 1e-5 * i as f64)).collect();
         let wanted: f64 = (0..N).map(|i| 1e9 * a[i] * (1e-5 * i as f64).powi(2)).sum();
         let gap = duality_gap(&mut objective, &state.point);
         assert!((gap / wanted - 1.0).abs() < 1e-9, "{gap} {wanted}");

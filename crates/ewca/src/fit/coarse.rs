@@ -15,7 +15,7 @@ use crate::kernel::{Kernel, neighbours_together};
 use crate::matrix::Matrix;
 use crate::samples::{Samples, Span};
 use crate::subspace::polar_factor;
-use crate::team::Member;
+use crate::team::TeamHandle;
 
 /// The fewest samples to begin with.
 const FEWEST_SAMPLES: usize = 1600;
@@ -95,7 +95,7 @@ fn carried_over(from: &Matrix, to: &Matrix, frame: &Matrix) -> Result<Matrix> {
 /// The potential of all samples by that of a few.
 fn extended(
     span: &Span,
-    member: &Member,
+    member: &TeamHandle,
     few: &[usize],
     (frame, potential): (&Matrix, &[f64]),
     model: &Model,
@@ -179,7 +179,7 @@ mod tests {
     fn session<'a>(rows: usize, weights: &[f64], params: &'a Params, observer: &'a mut dyn Observer) -> Session<'a> {
         let data = groups(rows, 4);
         let samples = Samples::new(&data, rows, 4).unwrap().with_weights(weights).unwrap();
-        Session::open(&samples, params, Member::default(), observer).unwrap()
+        Session::open(&samples, params, TeamHandle::default(), observer).unwrap()
     }
 
     /// Parameters with this epsilon in units of the span of so many samples.
@@ -260,7 +260,7 @@ mod tests {
         let own: Vec<f64> = (0..few.len()).map(|at| 0.01 * at as f64).collect();
         for (epsilon, landmarks) in [(0.5, None), (1e-4, None), (50.0, Some(n - 1))] {
             model.epsilon = epsilon;
-            let found = extended(&span, &Member::default(), &few, (&frame, &own), &model, landmarks);
+            let found = extended(&span, &TeamHandle::default(), &few, (&frame, &own), &model, landmarks);
             for (i, found) in found.iter().enumerate() {
                 let term = |(at, &j): (usize, &usize)| {
                     let distance: f64 = (0..2).map(|l| (scores.get(i, l) - scores.get(j, l)).powi(2)).sum();

@@ -245,7 +245,7 @@ impl Session<'_> {
             }
             if state.stage == Stage::Final && !state.searching {
                 let found = objective.leading(&state.solver.point)?;
-                let known = (found.values.clone(), found.shortfall);
+                let known = (found.values.clone(), found.eigen_deficit);
                 if found.is_saddle {
                     if state.iteration >= self.params.max_iterations {
                         return Ok(Some(Termination::MaxIterations));

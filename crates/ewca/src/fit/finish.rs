@@ -49,7 +49,7 @@ impl Session<'_> {
         let outside = if span.is_partial() { span.outside(samples, &columns)? } else { None };
         let residuals_outside = outside
             .as_ref()
-            .map(|outside| component_residuals(outside, &point.compression, &point.variances))
+            .map(|outside| component_residuals(outside, &point.frame_m_frame, &point.variances))
             .unwrap_or_default();
         let too_much = largest(&residuals_outside) > PARTIAL_AXES_SHARE * self.params.tolerance;
         let residuals = match residuals_in_features(samples, &components, &columns, &point.variances, span.unit)? {
@@ -139,7 +139,7 @@ impl Session<'_> {
             Some(known) => known,
             None => {
                 let found = objective.leading(point)?;
-                (found.values, found.shortfall)
+                (found.values, found.eigen_deficit)
             }
         };
         let k = end.components.columns();

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
-use crate::samples::{SMALL_GRAM, Samples, Scalar, WHOLE, strip_width};
+use crate::samples::{LARGEST_GRAM, SMALL_GRAM, Samples, Scalar, strip_width};
 
 use super::perplexity_search::rows_of_first_guess;
 use super::session::MANY_SAMPLES;
@@ -15,7 +15,7 @@ const STORED_SAMPLES: usize = 4096;
 const PRODUCT_ROOM: usize = 1 << 19;
 
 /// Axes to work with where the data have too many for all of them.
-const LEADING: usize = 256;
+const LEADING_AXES: usize = 256;
 
 /// What of a fit decides its memory.
 #[derive(Debug, Clone, Copy)]
@@ -28,18 +28,18 @@ pub(crate) struct Shape {
     /// By which the kernel is approximated.
     pub landmarks: Option<usize>,
     /// Whether samples are not all in the memory of this process.
-    pub elsewhere: bool,
+    pub not_in_memory: bool,
     pub streamed: bool,
 }
 
 impl Shape {
     pub fn of<T: Scalar>(samples: &Samples<'_, T>, components: usize, landmarks: Option<usize>) -> Self {
         let streamed = samples.is_streamed();
-        let elsewhere = streamed || !samples.member().is_alone();
+        let not_in_memory = streamed || !samples.member().is_alone();
         let (own, features) = (samples.rows(), samples.columns());
         let active = samples.active().len();
         let components = components.min(active).min(features);
-        Self { samples: active, own: own.min(active), features, components, landmarks, elsewhere, streamed }
+        Self { samples: active, own: own.min(active), features, components, landmarks, not_in_memory, streamed }
     }
 
     /// The number of landmarks, where there are fewer than samples.
@@ -49,7 +49,7 @@ impl Shape {
 
     /// The order of the Gram matrix.
     fn order(&self) -> usize {
-        if self.elsewhere { self.features } else { self.samples.min(self.features) }
+        if self.not_in_memory { self.features } else { self.samples.min(self.features) }
     }
 }
 
@@ -65,8 +65,8 @@ pub(crate) struct MemoryPlan {
 pub(crate) fn plan(shape: &Shape, budget: Option<usize>) -> Result<MemoryPlan> {
     let (n, k, order) = (shape.samples, shape.components, shape.order());
     let limit = budget.unwrap_or(usize::MAX);
-    let leading = LEADING.max(4 * k).min(order);
-    let mut axes = if order <= WHOLE && !shape.streamed { order } else { leading };
+    let leading = LEADING_AXES.max(4 * k).min(order);
+    let mut axes = if order <= LARGEST_GRAM && !shape.streamed { order } else { leading };
     let need = |axes, store| most_at_once(shape, axes, store).saturating_mul(8);
     // Fewer axes are better than none; but a subspace needs room to turn.
     while shape.streamed && need(axes, false) > limit && axes > 2 * k {
@@ -88,7 +88,7 @@ fn most_at_once(shape: &Shape, axes: usize, store_kernel: bool) -> usize {
     let times = usize::saturating_mul;
     let &Shape { samples: n, own, features: d, components: k, .. } = shape;
     let order = shape.order();
-    let whole = order <= WHOLE;
+    let whole = order <= LARGEST_GRAM;
     let coordinates = times(own, axes);
     // The Gram matrix, or the covariance in the leading axes with the basis before and after a step.
     let square = if whole { times(order, order) } else { times(axes, axes).saturating_add(times(times(d, axes), 4)) };
@@ -134,8 +134,8 @@ mod tests {
     use super::*;
 
     fn shape(samples: usize, features: usize, components: usize) -> Shape {
-        let (landmarks, elsewhere, streamed) = (None, false, false);
-        Shape { samples, own: samples, features, components, landmarks, elsewhere, streamed }
+        let (landmarks, not_in_memory, streamed) = (None, false, false);
+        Shape { samples, own: samples, features, components, landmarks, not_in_memory, streamed }
     }
 
     fn numbers(shape: &Shape) -> usize {
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn streamed_samples_make_do_with_fewer_axes() {
-        let streamed = Shape { elsewhere: true, streamed: true, ..shape(1000, 300, 10) };
+        let streamed = Shape { not_in_memory: true, streamed: true, ..shape(1000, 300, 10) };
         let whole = plan(&streamed, None).unwrap();
         assert_eq!((whole.axes, plan(&shape(1000, 300, 10), None).unwrap().axes), (256, usize::MAX));
         let axes = |budget| plan(&streamed, Some(budget)).map(|plan| plan.axes);
@@ -225,10 +225,10 @@ mod tests {
         let data = crate::testing::gaussian(12, 5, 1);
         let weights: Vec<f64> = (0..12).map(|i| (i % 3) as f64).collect();
         let samples = Samples::new(&data, 12, 5).unwrap().with_weights(&weights).unwrap();
-        let Shape { samples: n, own, features, components, elsewhere, streamed, .. } = Shape::of(&samples, 9, None);
-        assert_eq!((n, own, features, components, elsewhere, streamed), (8, 8, 5, 5, false, false));
+        let Shape { samples: n, own, features, components, not_in_memory, streamed, .. } = Shape::of(&samples, 9, None);
+        assert_eq!((n, own, features, components, not_in_memory, streamed), (8, 8, 5, 5, false, false));
         // Order by the features, as in a team, and coordinates of its own samples.
-        let shared = Shape { own: 100, elsewhere: true, ..shape(1000, 2000, 2) };
+        let shared = Shape { own: 100, not_in_memory: true, ..shape(1000, 2000, 2) };
         let always = (1 << 19) * rooms() + 3 * 4000 + 8 * 2000 + 48 * 1000 + 24 * 4000;
         let kernel = Kernel::bytes(1000, 2, true) / 8;
         assert_eq!(numbers(&shared), always + 4_000_000 + 200_000 + 5 * 4_000_000 + kernel);

@@ -291,7 +291,7 @@ impl CheckedParams {
     fn memory_of_shape(&self, samples: usize, features: usize, streamed: bool) -> Result<usize> {
         let components = self.params.components.min(samples).min(features);
         let landmarks = self.params.landmarks;
-        let shape = Shape { samples, own: samples, features, components, landmarks, elsewhere: streamed, streamed };
+        let shape = Shape { samples, own: samples, features, components, landmarks, not_in_memory: streamed, streamed };
         memory::plan(&shape, self.params.memory_budget).map(|plan| plan.bytes)
     }
 

@@ -165,8 +165,8 @@ pub(super) fn perplexity(objective: &mut Objective, point: &Point) -> Result<Per
     let u: Vec<f64> = objective.span.weights.iter().zip(&point.potential).map(|(a, f)| a * f.exp()).collect();
     let Span { weights, total_count, .. } = &*objective.span;
     let entropies = row_entropies(&objective.kernel, &u, weights, *total_count);
-    match objective.kernel.witnesses() {
-        Some(witnesses) => Perplexity::of(&entropies, &witnesses.iter().map(|&i| weights[i]).collect::<Vec<_>>()),
+    match objective.kernel.probe_rows() {
+        Some(probe_rows) => Perplexity::of(&entropies, &probe_rows.iter().map(|&i| weights[i]).collect::<Vec<_>>()),
         None => Perplexity::of(&entropies, weights),
     }
 }

@@ -15,7 +15,7 @@ use crate::parallel::StopFlag;
 use crate::samples::{Reduction, Samples, Scalar, Span};
 use crate::solvers::{Objective, Point, Solver, State, lbfgs};
 use crate::subspace::{Orthonormalisation, random_frame};
-use crate::team::Member;
+use crate::team::TeamHandle;
 use crate::transport::Balancer;
 
 /// From so many samples on a pass takes its time: fits begin with fewer samples, and a plan may be broken off.
@@ -71,7 +71,7 @@ pub(super) struct Session<'a> {
     pub(super) span: Arc<Span>,
     pub(super) params: &'a Params,
     /// With whom the kernel is shared.
-    pub(super) member: Member,
+    pub(super) member: TeamHandle,
     pub(super) solver: Solver,
     pub(super) observer: &'a mut dyn Observer,
     /// Since the start of the run.
@@ -91,7 +91,7 @@ impl<'a> Session<'a> {
     pub(super) fn open<T: Scalar>(
         samples: &Samples<'_, T>,
         params: &'a Params,
-        member: Member,
+        member: TeamHandle,
         observer: &'a mut dyn Observer,
     ) -> Result<Self> {
         let clock = Instant::now();
@@ -193,11 +193,11 @@ impl<'a> Session<'a> {
 
     pub(super) fn objective(&self, epsilon: f64) -> Objective {
         // Samples stand together by their principal components: where they are in the subspace is not much different.
-        let like = self.span.leading_axes(self.params.components);
-        let mut kernel = Kernel::new(&like, self.store_kernel);
+        let layout_points = self.span.leading_axes(self.params.components);
+        let mut kernel = Kernel::new(&layout_points, self.store_kernel);
         kernel.skip(self.params.skip_far_pairs);
-        if let Some(landmarks) = self.params.landmarks.filter(|m| *m < like.rows()) {
-            kernel.approximate(&like, landmarks);
+        if let Some(landmarks) = self.params.landmarks.filter(|m| *m < layout_points.rows()) {
+            kernel.approximate(&layout_points, landmarks);
         }
         kernel.share(self.member.clone());
         Objective {

@@ -92,7 +92,7 @@ pub(super) struct Candidate {
     pub(super) termination: Termination,
     pub(super) attempt: usize,
     pub(super) iterations: usize,
-    /// Eigenvalues and shortfall, where the last test found them.
+    /// Eigenvalues and eigen-deficit, where the last test found them.
     pub(super) leading: Option<(Vec<f64>, f64)>,
 }
 

@@ -184,7 +184,7 @@ fn more_starts_are_never_worse_and_agreeing_ones_are_counted() {
         assert!((steps[0] * 16.0 - 1.0).abs() < 1e-12 && steps.iter().any(|x| (x * 4.0 - 1.0).abs() < 1e-12));
         assert!((steps.last().unwrap() - 1.0).abs() < 1e-12);
         assert!(many.history.iter().all(|i| i.attempt == 5 || (i.epsilon / epsilon - 1.0).abs() < 1e-12));
-        // Other seeds begin elsewhere.
+        // Other seeds begin not_in_memory.
         let other = params.clone().seed(6).restarts(1).fit(&samples).unwrap();
         let begin = |model: &Model| model.history.iter().find(|i| i.attempt == 1).unwrap().loss;
         assert!((begin(&other) / begin(&many) - 1.0).abs() > 1e-6);
@@ -444,7 +444,7 @@ fn fewer_axes_end_at_the_same_optimum_as_all() {
             true => (whole.clone().with_weights(&weights).unwrap(), streamed.clone().with_weights(&weights).unwrap()),
             false => (whole.clone(), streamed.clone()),
         };
-        // Where an epsilon is searched for, it is found a little elsewhere.
+        // Where an epsilon is searched for, it is found a little not_in_memory.
         for (params, most, near) in
             [(Ewca::params(2).epsilon(60.0), [424, 270], 1e-9), (Ewca::params(2).perplexity(3.0), [313, 341], 1e-2)]
         {
@@ -496,24 +496,24 @@ fn landmarks_tell_how_far_they_are_from_the_exact_kernel() {
     let (z, g, a) = (&model.scores, &model.potential, &model.weights);
     let distance = |i: usize, j: usize| (0..k).map(|l| (z.get(i, l) - z.get(j, l)).powi(2)).sum::<f64>();
     let pi = Matrix::from_fn(n, n, |i, j| a[i] * a[j] * ((g[i] + g[j] - distance(i, j)) / model.epsilon).exp());
-    let masses: Vec<f64> = (0..n).map(|i| (0..n).map(|j| pi.get(i, j)).sum()).collect();
-    let errors: Vec<f64> = (0..n).map(|i| (masses[i] / a[i] - 1.0).abs()).collect();
+    let row_sums: Vec<f64> = (0..n).map(|i| (0..n).map(|j| pi.get(i, j)).sum()).collect();
+    let errors: Vec<f64> = (0..n).map(|i| (row_sums[i] / a[i] - 1.0).abs()).collect();
     let marginal_error: f64 = (0..n).map(|i| a[i] * errors[i]).sum();
     assert!((said.marginal_error / marginal_error - 1.0).abs() < 1e-9, "{marginal_error}");
     let worst = errors.iter().fold(0.0f64, |m, x| m.max(*x));
     assert!((said.worst_row / worst - 1.0).abs() < 1e-9, "{worst}");
-    // M u = X'(2 pi - diag(2 p - a)) X u, with the masses p of the rows.
+    // M u = X'(2 pi - diag(2 p - a)) X u, with the row sums p.
     let mut columns = pi.times(z).scaled(2.0);
     for (i, j) in (0..n).flat_map(|i| (0..k).map(move |j| (i, j))) {
-        columns.set(i, j, columns.get(i, j) - (2.0 * masses[i] - a[i]) * z.get(i, j));
+        columns.set(i, j, columns.get(i, j) - (2.0 * row_sums[i] - a[i]) * z.get(i, j));
     }
     let x = Matrix::from_fn(n, d, |i, j| data[i * d + j] - model.mean[j]);
-    let image = x.transposed_times(&columns);
-    let mut compression = model.components.transposed_times(&image);
-    compression.symmetrise();
-    let mut leaving = image.clone();
-    leaving.add_scaled(-1.0, &model.components.times(&model.components.transposed_times(&image)));
-    let residuals = crate::solvers::component_residuals(&leaving, &compression, &model.explained_variance);
+    let m_frame = x.transposed_times(&columns);
+    let mut frame_m_frame = model.components.transposed_times(&m_frame);
+    frame_m_frame.symmetrise();
+    let mut leaving = m_frame.clone();
+    leaving.add_scaled(-1.0, &model.components.times(&model.components.transposed_times(&m_frame)));
+    let residuals = crate::solvers::component_residuals(&leaving, &frame_m_frame, &model.explained_variance);
     let wanted = residuals[0].max(residuals[1]);
     assert!((said.relative_gradient / wanted - 1.0).abs() < 1e-6, "{} {wanted}", said.relative_gradient);
     assert_eq!(said.is_poor(), said.marginal_error > 0.01);
@@ -705,10 +705,11 @@ fn memory_is_told_for_shapes_and_for_samples() {
     let table = Table(&data, d);
     let streamed: Samples<'_> = Samples::streamed(&table).unwrap();
     let whole = Samples::new(&data, n, d).unwrap();
-    let (in_memory, elsewhere) = (params.memory_needed(n, d).unwrap(), params.memory_needed_streamed(n, d).unwrap());
+    let (in_memory, not_in_memory) =
+        (params.memory_needed(n, d).unwrap(), params.memory_needed_streamed(n, d).unwrap());
     assert_eq!(params.memory_needed_for(&whole), Ok(in_memory));
-    assert_eq!(params.memory_needed_for(&streamed), Ok(elsewhere));
-    assert!(in_memory > 8 * n * d && elsewhere > in_memory);
+    assert_eq!(params.memory_needed_for(&streamed), Ok(not_in_memory));
+    assert!(in_memory > 8 * n * d && not_in_memory > in_memory);
     let within = |budget: usize| Ewca::params(2).epsilon(9.0).memory_budget(budget).check().unwrap();
     assert!(within(in_memory).memory_needed(n, d).is_ok() && within(in_memory / 2).memory_needed(n, d).is_err());
 }

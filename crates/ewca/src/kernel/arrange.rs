@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::tile::PADDING;
 
 /// Up to this many points the blocks are of equal size, in the points' own order.
-pub(super) const UNSORTED: usize = 4096;
+pub(super) const FEWEST_SORTED_POINTS: usize = 4096;
 /// Points of a block among many ...
 pub(super) const LEAF: usize = 256;
 /// ... until there are so many blocks: what is kept of their pairs must not grow with the square of the points.
@@ -29,8 +29,11 @@ impl Arrangement {
     /// Blocks by the rows of `points`: as they come while there are few, neighbours together otherwise.
     pub fn new(points: &Matrix) -> Self {
         let n = points.rows();
-        let (order, sizes) =
-            if n <= UNSORTED { ((0..n).collect(), block_sizes(n).collect()) } else { in_blocks_of_neighbours(points) };
+        let (order, sizes) = if n <= FEWEST_SORTED_POINTS {
+            ((0..n).collect(), block_sizes(n).collect())
+        } else {
+            in_blocks_of_neighbours(points)
+        };
         let mut arrangement = Self { places: vec![0; n], blocks: Vec::with_capacity(sizes.len()), stride: 0 };
         let mut rest = order.as_slice();
         for size in sizes {
@@ -48,7 +51,7 @@ impl Arrangement {
 
     /// The `points` that this was made by, in an order in which neighbours stand together.
     pub fn neighbours(&self, points: &Matrix) -> Vec<usize> {
-        if self.places.len() <= UNSORTED {
+        if self.places.len() <= FEWEST_SORTED_POINTS {
             return in_blocks_of_neighbours(points).0;
         }
         let mut order: Vec<usize> = (0..self.places.len()).collect();
@@ -57,7 +60,7 @@ impl Arrangement {
     }
 
     /// The numbers `columns`, each of them at its point's place; zeros on the padding.
-    pub fn placed<'m, E: Copy + Default>(
+    pub fn scattered<'m, E: Copy + Default>(
         &self,
         columns: impl ExactSizeIterator<Item = &'m [f64]>,
         convert: impl Fn(f64) -> E,
@@ -247,7 +250,7 @@ mod tests {
             assert!(places.iter().all(|&place| place < arrangement.stride));
             assert!(arrangement.blocks.iter().all(|b| b.len() % PADDING == 0 && b.len() <= LEAF));
             assert!(arrangement.stride <= n + n / 3 + 64, "{n}: {}", arrangement.stride);
-            if n <= UNSORTED {
+            if n <= FEWEST_SORTED_POINTS {
                 assert_eq!(arrangement.stride, padded(n));
             }
         }

@@ -37,12 +37,12 @@ const PARTS: usize = 64;
 
 /// Some of the points, placed a second time behind all of them.
 #[derive(Debug, Clone, Default)]
-struct Few {
+struct PointSubset {
     rows: Vec<usize>,
     blocks: Vec<Range<usize>>,
 }
 
-impl Few {
+impl PointSubset {
     fn new(rows: Vec<usize>, stride: &mut usize) -> Self {
         let block = |part: Range<usize>| {
             let start = *stride;
@@ -69,29 +69,29 @@ impl Few {
     }
 }
 
-/// Landmarks, and witnesses of what they miss.
+/// Landmarks, and probe_rows of what they miss.
 #[derive(Debug, Default)]
 pub(super) struct Landmarks {
-    landmarks: Few,
-    witnesses: Few,
+    landmarks: PointSubset,
+    probe_rows: PointSubset,
     /// The lower Cholesky factor of W + ridge.
     factor: Matrix,
 }
 
 impl Landmarks {
-    /// `count` of the points `like`, spread over the cloud, behind the places of `arrangement`.
-    pub fn new(like: &Matrix, count: usize, arrangement: &mut Arrangement) -> Self {
-        let order = arrangement.neighbours(like);
+    /// `count` of the points `layout_points`, spread over the cloud, behind the places of `arrangement`.
+    pub fn new(layout_points: &Matrix, count: usize, arrangement: &mut Arrangement) -> Self {
+        let order = arrangement.neighbours(layout_points);
         let n = order.len();
-        let landmarks = spread(like, &order, count);
+        let landmarks = spread(layout_points, &order, count);
         // At random within stretches: at fixed steps they might hit landmarks more often than others do.
         let mut random = ChaCha8Rng::seed_from_u64(0);
-        let witnesses = WITNESSES.min(n);
-        let mut within = |w: usize| random.random_range(w * n / witnesses..(w + 1) * n / witnesses);
-        let witnesses = (0..witnesses).map(|w| order[within(w)]).collect();
+        let probe_rows = WITNESSES.min(n);
+        let mut within = |w: usize| random.random_range(w * n / probe_rows..(w + 1) * n / probe_rows);
+        let probe_rows = (0..probe_rows).map(|w| order[within(w)]).collect();
         Self {
-            landmarks: Few::new(landmarks, &mut arrangement.stride),
-            witnesses: Few::new(witnesses, &mut arrangement.stride),
+            landmarks: PointSubset::new(landmarks, &mut arrangement.stride),
+            probe_rows: PointSubset::new(probe_rows, &mut arrangement.stride),
             factor: Matrix::default(),
         }
     }
@@ -101,8 +101,8 @@ impl Landmarks {
     }
 
     /// The points whose rows are looked at exactly.
-    pub fn witnesses(&self) -> &[usize] {
-        &self.witnesses.rows
+    pub fn probe_rows(&self) -> &[usize] {
+        &self.probe_rows.rows
     }
 
     /// Numbers that `count` landmarks take, with what a pass of some columns holds for them.
@@ -114,7 +114,7 @@ impl Landmarks {
     /// Completes the scaled coordinates of the points.
     pub fn place(&self, arrangement: &Arrangement, scaled: &mut [f64]) {
         self.landmarks.fill(arrangement, scaled);
-        self.witnesses.fill(arrangement, scaled);
+        self.probe_rows.fill(arrangement, scaled);
     }
 
     /// Factors W + ridge.
@@ -169,12 +169,12 @@ fn spread(points: &Matrix, order: &[usize], count: usize) -> Vec<usize> {
 impl Kernel {
     /// K `right` by the landmarks, plus a diagonal: where the sum over row i of K diag(u) is below u_i, which is what the point itself
     /// has in it, the row's own entry is raised until it is not.
-    pub(super) fn near(&self, few: &Landmarks, right: &Matrix, u: &[f64]) -> Matrix {
+    pub(super) fn apply_nystrom(&self, few: &Landmarks, right: &Matrix, u: &[f64]) -> Matrix {
         let count = right.columns();
         let with_u = count > 0 && right.column(0) == u;
         let columns = (0..count).map(|c| right.column(c)).chain((!with_u).then_some(u));
         let columns: Vec<&[f64]> = columns.collect();
-        let mut placed = self.arrangement.placed(columns.iter().copied(), |x| x);
+        let mut placed = self.arrangement.scattered(columns.iter().copied(), |x| x);
         let onto = self.sums_at(&few.landmarks, &placed, columns.len(), false);
         let weights = solve_cholesky(&few.factor, onto);
         let mut out = self.over_landmarks(few, &weights, &mut placed);
@@ -193,7 +193,7 @@ impl Kernel {
     pub(super) fn near_with_points(&self, few: &Landmarks, right: &Matrix, u: &[f64]) -> Matrix {
         let count = right.columns();
         let rows = &few.landmarks.rows;
-        let mut placed = self.arrangement.placed((0..count).map(|c| right.column(c)), |x| x);
+        let mut placed = self.arrangement.scattered((0..count).map(|c| right.column(c)), |x| x);
         let mut onto = self.sums_at(&few.landmarks, &placed, count, false);
         let y = solve_cholesky(&few.factor, onto.leading_columns(1));
         let y = y.column(0);
@@ -212,14 +212,14 @@ impl Kernel {
         out
     }
 
-    /// The exact K `right` in the rows of the witnesses, and with `with_cost` one column more.
+    /// The exact K `right` in the rows of the probe_rows, and with `with_cost` one column more.
     pub(super) fn at_witnesses(&self, few: &Landmarks, right: &Matrix, with_cost: bool) -> Matrix {
-        let placed = self.arrangement.placed((0..right.columns()).map(|c| right.column(c)), |x| x);
-        self.sums_at(&few.witnesses, &placed, right.columns(), with_cost)
+        let placed = self.arrangement.scattered((0..right.columns()).map(|c| right.column(c)), |x| x);
+        self.sums_at(&few.probe_rows, &placed, right.columns(), with_cost)
     }
 
     /// The exact rows of K of a `few` times placed columns.
-    fn sums_at(&self, few: &Few, placed: &[f64], count: usize, with_cost: bool) -> Matrix {
+    fn sums_at(&self, few: &PointSubset, placed: &[f64], count: usize, with_cost: bool) -> Matrix {
         let (m, columns) = (few.rows.len(), count + usize::from(with_cost));
         let own = self.own_blocks();
         let parts = parallel::blocks(own.len(), own.len().div_ceil(PARTS).max(1));
@@ -381,9 +381,9 @@ mod tests {
         let few = kernel.landmarks.as_ref().unwrap();
         let right = Matrix::from_fn(5000, 2, |i, c| ((i + c) as f64).sin());
         let sums = kernel.at_witnesses(few, &right, true);
-        assert_eq!((sums.rows(), sums.columns(), few.witnesses().len()), (WITNESSES, 3, WITNESSES));
+        assert_eq!((sums.rows(), sums.columns(), few.probe_rows().len()), (WITNESSES, 3, WITNESSES));
         for w in [0, 500, WITNESSES - 1] {
-            let row = few.witnesses()[w];
+            let row = few.probe_rows()[w];
             let k: Vec<f64> = (0..5000).map(|j| entry(&points, 0.5, row, j)).collect();
             let want: f64 = (0..5000).map(|j| k[j] * right.get(j, 1)).sum();
             assert!((sums.get(w, 1) - want).abs() < 1e-10);

@@ -17,7 +17,7 @@ mod tile;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use arrange::{Arrangement, UNSORTED, in_blocks_of_neighbours, padded, pair_bytes, rounds, tournament};
+use arrange::{Arrangement, FEWEST_SORTED_POINTS, in_blocks_of_neighbours, padded, pair_bytes, rounds, tournament};
 use landmarks::Landmarks;
 pub use peak::Peak;
 pub use simd::Simd;
@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::matrix::Matrix;
 use crate::parallel;
-use crate::team::Member;
+use crate::team::TeamHandle;
 
 /// Multiply-adds that an exponential is worth.
 const EXP_COST: usize = 14;
@@ -65,7 +65,7 @@ pub struct Kernel {
     /// Whether pairs of blocks may be left out.
     skipping: bool,
     /// Who computes some of the pairs.
-    member: Member,
+    member: TeamHandle,
     passes: AtomicUsize,
     /// Pairs of blocks in all passes, and those that were computed.
     pairs: AtomicUsize,
@@ -96,11 +96,11 @@ pub struct Work {
 }
 
 impl Kernel {
-    /// A kernel between as many points as `like` has rows, which stand in blocks by `like`; `store` says whether K is to be kept in
+    /// A kernel between as many points as `layout_points` has rows, which stand in blocks by `layout_points`; `store` says whether K is to be kept in
     /// memory (for a few thousand points at most).
-    pub fn new(like: &Matrix, store: bool) -> Self {
-        let arrangement = Arrangement::new(like);
-        let skipping = like.rows() > UNSORTED;
+    pub fn new(layout_points: &Matrix, store: bool) -> Self {
+        let arrangement = Arrangement::new(layout_points);
+        let skipping = layout_points.rows() > FEWEST_SORTED_POINTS;
         Self { arrangement, stored: store.then(Vec::new), skipping, ..Self::default() }
     }
 
@@ -113,18 +113,18 @@ impl Kernel {
 
     /// Never, or (for many points) wherever it does not matter, leaves pairs of blocks out.
     pub fn skip(&mut self, skipping: bool) {
-        self.skipping = skipping && self.arrangement.places.len() > UNSORTED;
+        self.skipping = skipping && self.arrangement.places.len() > FEWEST_SORTED_POINTS;
         if self.skipping && !self.scaled.is_empty() {
             self.measure_blocks();
         }
     }
 
-    /// From now on an approximation by `count` landmarks, spread over the points `like`: see [`landmarks`]. Pairs are not left out then,
+    /// From now on an approximation by `count` landmarks, spread over the points `layout_points`: see [`landmarks`]. Pairs are not left out then,
     /// and all is done in double precision.
-    pub(crate) fn approximate(&mut self, like: &Matrix, count: usize) {
+    pub(crate) fn approximate(&mut self, layout_points: &Matrix, count: usize) {
         (self.stored, self.skipping, self.single) = (None, false, None);
         self.scaled.clear();
-        self.landmarks = Some(Landmarks::new(like, count, &mut self.arrangement));
+        self.landmarks = Some(Landmarks::new(layout_points, count, &mut self.arrangement));
     }
 
     /// The number of landmarks, where K is approximated.
@@ -133,7 +133,7 @@ impl Kernel {
     }
 
     /// Shares the pairs of blocks with other processes, which have the same points and make the same passes.
-    pub(crate) fn share(&mut self, member: Member) {
+    pub(crate) fn share(&mut self, member: TeamHandle) {
         if !member.is_alone() {
             self.stored = None;
         }
@@ -142,10 +142,10 @@ impl Kernel {
 
     /// Bytes that a kernel between n points in k dimensions takes, with what a pass of k + 1 columns holds.
     pub fn bytes(points: usize, dimensions: usize, store: bool) -> usize {
-        let stride = if points <= UNSORTED { padded(points) } else { points.saturating_add(points / 4) };
+        let stride = if points <= FEWEST_SORTED_POINTS { padded(points) } else { points.saturating_add(points / 4) };
         let stored = if store { stride.saturating_mul(stride + 256) / 2 } else { 0 };
         let places = stored.saturating_add(stride.saturating_mul(3 * dimensions + 2)).saturating_mul(8);
-        places.saturating_add(if points > UNSORTED { pair_bytes(points) } else { 0 })
+        places.saturating_add(if points > FEWEST_SORTED_POINTS { pair_bytes(points) } else { 0 })
     }
 
     /// Bytes that an approximation by landmarks takes beside that, with what a pass of k + 1 columns holds.
@@ -157,7 +157,7 @@ impl Kernel {
     pub fn set_points(&mut self, scores: &Matrix, epsilon: f64) {
         let scale = 1.0 / epsilon.sqrt();
         let columns = (0..scores.columns()).map(|j| scores.column(j));
-        let mut scaled = self.arrangement.placed(columns, |z| z * scale);
+        let mut scaled = self.arrangement.scattered(columns, |z| z * scale);
         if let Some(landmarks) = &self.landmarks {
             landmarks.place(&self.arrangement, &mut scaled);
         }
@@ -226,7 +226,7 @@ impl Kernel {
     /// plan's mass, K_ij may be taken for 0.
     pub fn apply(&self, right: &Matrix, u: &[f64]) -> Matrix {
         if let Some(landmarks) = &self.landmarks {
-            return self.near(landmarks, right, u);
+            return self.apply_nystrom(landmarks, right, u);
         }
         match &self.single {
             Some(points) if self.stored.is_none() => self.pass(points, right, u, false),
@@ -244,11 +244,11 @@ impl Kernel {
     }
 
     /// The points whose rows are known exactly where K is approximated; None where all are.
-    pub(crate) fn witnesses(&self) -> Option<&[usize]> {
-        self.landmarks.as_ref().map(Landmarks::witnesses)
+    pub(crate) fn probe_rows(&self) -> Option<&[usize]> {
+        self.landmarks.as_ref().map(Landmarks::probe_rows)
     }
 
-    /// The exact K `right`, in the rows of the witnesses alone where there are some.
+    /// The exact K `right`, in the rows of the probe_rows alone where there are some.
     pub(crate) fn exact(&self, right: &Matrix, u: &[f64]) -> Matrix {
         match &self.landmarks {
             Some(landmarks) => self.at_witnesses(landmarks, right, false),
@@ -257,7 +257,7 @@ impl Kernel {
     }
 
     /// One pass: the entropy of each row of the distribution q_ij proportional to u_j K_ij. Where K is approximated, of the rows of
-    /// the witnesses.
+    /// the probe_rows.
     pub fn row_entropies(&self, u: &[f64]) -> Vec<f64> {
         // With D = -log K and t_i = sum_j u_j K_ij:  H_i = log t_i - sum_j u_j K_ij (log u_j - D_ij) / t_i.
         let logs = |u: f64| if u > 0.0 { u * u.ln() } else { 0.0 };
@@ -299,7 +299,7 @@ impl Kernel {
         let Arrangement { blocks, stride, .. } = &self.arrangement;
         let count = right.columns();
         let columns = count + usize::from(with_cost);
-        let placed = self.arrangement.placed((0..count).map(|c| right.column(c)), E::nearest);
+        let placed = self.arrangement.scattered((0..count).map(|c| right.column(c)), E::nearest);
         let sums: Vec<Mutex<Vec<f64>>> = blocks.iter().map(|b| Mutex::new(vec![0.0; b.len() * columns])).collect();
         // Every so-many-th pair: each process gets its share of the near and of the far ones.
         let (rank, size) = (self.member.rank(), self.member.size());
@@ -367,13 +367,13 @@ impl Kernel {
     }
 
     fn block_sums(&self, u: &[f64]) -> Vec<f64> {
-        let placed = self.arrangement.placed([u].into_iter(), |u| u);
+        let placed = self.arrangement.scattered([u].into_iter(), |u| u);
         self.arrangement.blocks.iter().map(|block| placed[block.clone()].iter().sum()).collect()
     }
 
     /// A lower bound of the squared distance between points of two blocks, divided by epsilon: by their boxes, by the balls around
     /// the boxes' middles, or by how far they are apart on the line through the middles.
-    fn gap(&self, i: usize, j: usize, blocks: &[Measured]) -> f64 {
+    fn distance_bound(&self, i: usize, j: usize, blocks: &[BlockBounds]) -> f64 {
         let (one, other) = (&blocks[i], &blocks[j]);
         let apart = |((low, high), (other_low, other_high)): (&(f64, f64), &(f64, f64))| {
             (other_low - high).max(low - other_high).max(0.0).powi(2)
@@ -403,7 +403,8 @@ impl Kernel {
     /// Finds out how far apart the blocks are.
     fn measure_blocks(&mut self) {
         let Arrangement { blocks, places, stride } = &self.arrangement;
-        let empty = Measured { ends: vec![(f64::INFINITY, f64::NEG_INFINITY); self.dimensions], ..Measured::default() };
+        let empty =
+            BlockBounds { ends: vec![(f64::INFINITY, f64::NEG_INFINITY); self.dimensions], ..BlockBounds::default() };
         let mut measured = vec![empty; blocks.len()];
         let starts: Vec<usize> = blocks.iter().map(|block| block.start).collect();
         let block_of = |place: usize| starts.partition_point(|&start| start <= place) - 1;
@@ -429,7 +430,7 @@ impl Kernel {
         let work = parallel::work(&[blocks.len(), blocks.len(), 64, self.dimensions]);
         let gaps = parallel::map(&lines, work, |line| {
             // A little less than what was computed, for its rounding.
-            let gap = |j: usize| (self.gap(line.start, j, &measured) * (1.0 - 1e-6)) as f32;
+            let gap = |j: usize| (self.distance_bound(line.start, j, &measured) * (1.0 - 1e-6)) as f32;
             (0..line.start).map(gap).collect::<Vec<f32>>()
         });
         self.gaps = gaps;
@@ -438,7 +439,7 @@ impl Kernel {
 
 /// What is known of a block of points.
 #[derive(Debug, Clone, Default)]
-struct Measured {
+struct BlockBounds {
     /// Points that are no padding.
     count: usize,
     /// The lower and upper end in each coordinate, and half-way between them.

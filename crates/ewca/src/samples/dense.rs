@@ -83,7 +83,7 @@ impl<T: Scalar> Rows for Dense<'_, T> {
         parts.into_iter().sum()
     }
 
-    fn pull(&self, rows: &[usize], mean: &[f64], columns: &Matrix) -> Matrix {
+    fn transpose_times(&self, rows: &[usize], mean: &[f64], columns: &Matrix) -> Matrix {
         if self.columns > rows.len() {
             return self.pull_by_strips(rows, mean, columns);
         }
@@ -203,7 +203,7 @@ impl<T: Scalar> Rows for Dense<'_, T> {
     }
 
     /// In one walk over the data.
-    fn combine(&self, active: &[usize], mean: &[f64], combination: &Matrix) -> (Matrix, Matrix) {
+    fn lift(&self, active: &[usize], mean: &[f64], combination: &Matrix) -> (Matrix, Matrix) {
         let components = combination.columns();
         let work = parallel::work(&[2, self.rows, self.columns, components]);
         // Samples that are not active have no part in the combination.
@@ -358,10 +358,10 @@ pub(super) mod tests {
         let pulled = Matrix::from_fn(columns, 2, |j, c| {
             active.iter().enumerate().map(|(at, &i)| centred(i, j) * combination.get(at, c)).sum()
         });
-        let pull = rows.pull(&active, &mean, &combination);
+        let pull = rows.transpose_times(&active, &mean, &combination);
         close("pull", &pull, |j, c| pulled.get(j, c), (columns, 2));
-        assert_eq!(rows.pull(&[], &mean, &Matrix::zeros(0, 2)), Matrix::zeros(columns, 2));
-        let (loadings, scores) = rows.combine(&active, &mean, &combination);
+        assert_eq!(rows.transpose_times(&[], &mean, &Matrix::zeros(0, 2)), Matrix::zeros(columns, 2));
+        let (loadings, scores) = rows.lift(&active, &mean, &combination);
         close("combine", &loadings, |j, c| pulled.get(j, c), (columns, 2));
         let project = |i: usize, c: usize| (0..columns).map(|j| centred(i, j) * pulled.get(j, c)).sum();
         close("combined scores", &scores, project, (n, 2));

@@ -18,12 +18,12 @@ use std::sync::Arc;
 
 pub(crate) use dense::{SMALL_GRAM, strip_width};
 pub use source::{Part, Source};
-pub(crate) use span::{Reduction, Span, WHOLE};
+pub(crate) use span::{LARGEST_GRAM, Reduction, Span};
 
 use crate::error::{Error, Result};
 use crate::matrix::Matrix;
 use crate::parallel;
-use crate::team::{Member, Team, processor};
+use crate::team::{Team, TeamHandle, processor};
 use dense::Dense;
 use source::Streamed;
 use sparse::Sparse;
@@ -57,7 +57,7 @@ pub struct Samples<'a, T: Scalar = f64> {
     values: Values<'a, T>,
     rows: usize,
     columns: usize,
-    member: Member,
+    member: TeamHandle,
     /// The number of the first row among those of the whole team.
     start: usize,
     /// Of the whole team.
@@ -89,9 +89,9 @@ trait Rows {
     /// sum_i a_i |x_i - mean|^2.
     fn total_variance(&self, weights: &[f64], mean: &[f64]) -> f64;
     /// (X - mean)' `columns`, over the given rows.
-    fn pull(&self, rows: &[usize], mean: &[f64], columns: &Matrix) -> Matrix;
+    fn transpose_times(&self, rows: &[usize], mean: &[f64], columns: &Matrix) -> Matrix;
     /// U = (X - mean)' `combination` over the `active` rows, and (X - mean) U for all rows.
-    fn combine(&self, active: &[usize], mean: &[f64], combination: &Matrix) -> (Matrix, Matrix);
+    fn lift(&self, active: &[usize], mean: &[f64], combination: &Matrix) -> (Matrix, Matrix);
 }
 
 /// What is done with each part of some samples: where it stands among them, and its rows.
@@ -156,7 +156,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
             let expected = "give them after the team, to which they must sum".into();
             return Err(Error::Parameter { name: "weights", value: "those of one process".into(), expected });
         }
-        self.member = Member::of(team);
+        self.member = TeamHandle::of(team);
         let shapes = self.member.gathered(&[self.rows as f64, self.columns as f64, processor()]);
         if shapes.iter().any(|shape| shape.get(2) != shapes[0].get(2)) {
             return Err(Error::Team { what: "what their processors can do" });
@@ -220,7 +220,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
     }
 
     fn of(values: Values<'a, T>, rows: usize, columns: usize) -> Self {
-        let (weights, mean, member) = (Vec::new(), Vec::new(), Member::default());
+        let (weights, mean, member) = (Vec::new(), Vec::new(), TeamHandle::default());
         Self { values, rows, columns, member, start: 0, weights, total_count: None, mean }
     }
 
@@ -340,7 +340,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
     }
 
     /// With whom these samples are shared.
-    pub(crate) fn member(&self) -> &Member {
+    pub(crate) fn member(&self) -> &TeamHandle {
         &self.member
     }
 
@@ -383,7 +383,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
     }
 
     /// (X - mean)' `columns`, over the active rows; `columns` has a row for each of them, of all processes.
-    pub(crate) fn pull(&self, columns: &Matrix) -> Result<Matrix> {
+    pub(crate) fn transpose_times(&self, columns: &Matrix) -> Result<Matrix> {
         let active = self.own_active();
         let before = self.weights[..self.start].iter().filter(|a| **a > 0.0).count();
         let mut out = Matrix::zeros(self.columns, columns.columns());
@@ -391,7 +391,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
             let (places, local) = within(&active, &range);
             let own =
                 Matrix::from_fn(places.len(), columns.columns(), |i, j| columns.get(before + places.start + i, j));
-            out.add_scaled(1.0, &part.pull(&local, &self.mean, &own));
+            out.add_scaled(1.0, &part.transpose_times(&local, &self.mean, &own));
             Ok(())
         })?;
         Ok(self.member.summed(out))
@@ -408,7 +408,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
             for some in local.chunks(4096) {
                 let mut projected = part.project(some, &self.mean, basis);
                 projected.scale_rows(&some.iter().map(|&i| weights[range.start + i]).collect::<Vec<_>>());
-                out.add_scaled(1.0, &part.pull(some, &self.mean, &projected));
+                out.add_scaled(1.0, &part.transpose_times(some, &self.mean, &projected));
             }
             Ok(())
         })?;
@@ -441,7 +441,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
             Values::Dense(dense) => dense.weighted_mean(&shares),
             Values::Sparse(sparse) => sparse.weighted_mean(&shares),
             Values::Streamed(streamed) => {
-                streamed.first_pass(&self.weights[self.start..self.start + self.rows], self.columns <= WHOLE)?
+                streamed.first_pass(&self.weights[self.start..self.start + self.rows], self.columns <= LARGEST_GRAM)?
             }
         };
         if alone {
@@ -475,16 +475,16 @@ impl<'a, T: Scalar> Samples<'a, T> {
     }
 
     /// Features as combinations of the `active` rows, U = (X - mean)' `combination`, and the scores (X - mean) U of all rows.
-    fn combine(&self, combination: &Matrix) -> Result<(Matrix, Matrix)> {
+    fn lift(&self, combination: &Matrix) -> Result<(Matrix, Matrix)> {
         match &self.values {
             Values::Dense(dense) if self.member.is_alone() => {
-                Ok(dense.combine(&self.own_active(), &self.mean, combination))
+                Ok(dense.lift(&self.own_active(), &self.mean, combination))
             }
             Values::Sparse(sparse) if self.member.is_alone() => {
-                Ok(sparse.combine(&self.own_active(), &self.mean, combination))
+                Ok(sparse.lift(&self.own_active(), &self.mean, combination))
             }
             _ => {
-                let loadings = self.pull(combination)?;
+                let loadings = self.transpose_times(combination)?;
                 let scores = self.project(&self.mean, &loadings)?;
                 Ok((loadings, scores))
             }

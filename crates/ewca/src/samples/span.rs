@@ -7,14 +7,14 @@ use super::{Samples, Scalar, Side};
 use crate::error::{Error, Result};
 use crate::matrix::{Matrix, dot, qr_factor, symmetric_eigen};
 use crate::parallel::StopFlag;
-use crate::team::Member;
+use crate::team::TeamHandle;
 
 /// Eigenvalues of the covariance below this fraction of the largest are rounding noise: both ways of getting them square the
 /// data, so a direction whose standard deviation is below 3e-7 of the largest cannot be told from none.
 const RANK_TOLERANCE: f64 = 1e-13;
 
 /// Up to this many features (or samples, where they are fewer) all principal axes are found, by one eigen-decomposition.
-pub(crate) const WHOLE: usize = 4096;
+pub(crate) const LARGEST_GRAM: usize = 4096;
 
 /// How data are reduced.
 #[derive(Debug, Clone)]
@@ -39,7 +39,7 @@ pub(crate) struct Span {
     coordinates: Matrix,
     /// Where these stand among all active samples.
     own: Range<usize>,
-    member: Member,
+    member: TeamHandle,
     /// The r positive eigenvalues of the covariance.
     pub variances: Vec<f64>,
     /// The weights of the active samples.
@@ -73,7 +73,7 @@ impl Span {
         let shared = !samples.member.is_alone() || samples.is_streamed();
         let side = if samples.columns > active.len() && !shared { Side::Samples } else { Side::Features };
         let order = if side == Side::Samples { active.len() } else { samples.columns };
-        let basis = if order > WHOLE { Some(leading_axes(samples, &reduction)?) } else { None };
+        let basis = if order > LARGEST_GRAM { Some(leading_axes(samples, &reduction)?) } else { None };
         let gram = match &basis {
             // The covariance in the space of the leading axes.
             Some(basis) => {
@@ -200,7 +200,7 @@ impl Span {
     }
 
     /// Y' `columns`.
-    pub fn pull(&self, columns: &Matrix) -> Matrix {
+    pub fn transpose_times(&self, columns: &Matrix) -> Matrix {
         if self.member.is_alone() {
             return self.coordinates.transposed_times(columns);
         }
@@ -234,7 +234,7 @@ impl Span {
     /// B `frame`: a frame in the span as loadings of the features (d x k), and the scores of all samples with them (n x k).
     pub fn loadings<T: Scalar>(&self, samples: &Samples<'_, T>, frame: &Matrix) -> Result<(Matrix, Matrix)> {
         match &self.basis {
-            Basis::Samples(combination) => samples.combine(&combination.times(frame)),
+            Basis::Samples(combination) => samples.lift(&combination.times(frame)),
             Basis::Features(basis) => {
                 let loadings = basis.times(frame);
                 let scores = if samples.is_streamed() && self.active.len() == samples.all_rows() {
@@ -263,7 +263,7 @@ impl Span {
     pub fn frame_of_scores(&self, scores: &Matrix) -> Matrix {
         let mut weighted = scores.clone();
         weighted.scale_rows(&self.weights);
-        let mut frame = self.pull(&weighted);
+        let mut frame = self.transpose_times(&weighted);
         frame.scale_rows(&self.variances.iter().map(|v| 1.0 / v).collect::<Vec<_>>());
         frame
     }
@@ -271,7 +271,7 @@ impl Span {
     /// What of X' `columns` lies outside these axes (d x k), in units of the span.
     pub fn outside<T: Scalar>(&self, samples: &Samples<'_, T>, columns: &Matrix) -> Result<Option<Matrix>> {
         let (true, Basis::Features(basis)) = (self.partial, &self.basis) else { return Ok(None) };
-        let mut all = samples.pull(columns)?.scaled(1.0 / self.unit);
+        let mut all = samples.transpose_times(columns)?.scaled(1.0 / self.unit);
         all.add_scaled(-1.0, &basis.times(&basis.transposed_times(&all)));
         Ok(Some(all))
     }
@@ -291,8 +291,8 @@ impl Span {
         let kept: Vec<usize> = (0..fresh.columns()).filter(|&j| dot(fresh.column(j), fresh.column(j)) > 0.5).collect();
         let fresh = qr_factor(&Matrix::from_fn(fresh.rows(), kept.len(), |i, j| fresh.get(i, kept[j])));
         let own = samples.project_own(&samples.own_active(), &samples.mean, &fresh)?.scaled(1.0 / self.unit);
-        let basis = beside(basis, &fresh);
-        let coordinates = beside(&self.coordinates, &own);
+        let basis = hstack(basis, &fresh);
+        let coordinates = hstack(&self.coordinates, &own);
         // The covariance in the new axes, and its own axes.
         let mut weighted = coordinates.clone();
         weighted.scale_rows(&self.weights[self.own.clone()]);
@@ -316,7 +316,7 @@ impl Span {
 }
 
 /// Columns beside columns.
-fn beside(left: &Matrix, right: &Matrix) -> Matrix {
+fn hstack(left: &Matrix, right: &Matrix) -> Matrix {
     let at = left.columns();
     Matrix::from_fn(
         left.rows(),
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn duplicated_rows_and_constant_manylower_the_rank() {
+    fn duplicated_rows_and_constant_columns_lower_the_rank() {
         let rows = [[1.0, 5.0, 2.0], [1.0, 5.0, 2.0], [3.0, 5.0, 1.0], [3.0, 5.0, 1.0]];
         let samples = Samples::from_rows(&rows).unwrap();
         assert_eq!(Span::new(&samples, all()).unwrap().rank(), 1);
@@ -479,7 +479,7 @@ mod tests {
         let many = Matrix::from_fn(rows, 2, |i, j| ((2 * i + j) as f64).sin());
         // X' columns less its part in the axes, in units of the span, by hand.
         let outside = span.outside(&samples, &many).unwrap().unwrap();
-        let mut wanted = samples.pull(&many).unwrap().scaled(1.0 / span.unit);
+        let mut wanted = samples.transpose_times(&many).unwrap().scaled(1.0 / span.unit);
         let inside = basis.times(&basis.transposed_times(&wanted));
         wanted.add_scaled(-1.0, &inside);
         let norm = wanted.norm();
@@ -532,7 +532,7 @@ mod tests {
 
     #[test]
     fn streamed_samples_with_too_many_features_are_reduced_by_leading_axes() {
-        let (rows, columns) = (24, WHOLE + 10);
+        let (rows, columns) = (24, LARGEST_GRAM + 10);
         let table = Table(testing::gaussian(rows, columns, 3).iter().map(|x| 16.0 * x).collect(), columns);
         let weights: Vec<f64> = (0..rows).map(|i| (i % 5) as f64).collect();
         let held = Samples::new(&table.0, rows, columns).unwrap().with_weights(&weights).unwrap();

@@ -109,7 +109,7 @@ impl<T: Scalar> Rows for Sparse<'_, T> {
         weights.iter().enumerate().map(|(i, a)| a * of_row(i)).sum()
     }
 
-    fn pull(&self, active: &[usize], mean: &[f64], combination: &Matrix) -> Matrix {
+    fn transpose_times(&self, active: &[usize], mean: &[f64], combination: &Matrix) -> Matrix {
         let components = combination.columns();
         let mut by_sample = vec![0.0; self.by_row.lines() * components];
         for (place, &i) in active.iter().enumerate() {
@@ -219,8 +219,8 @@ impl<T: Scalar> Rows for Sparse<'_, T> {
         })
     }
 
-    fn combine(&self, active: &[usize], mean: &[f64], combination: &Matrix) -> (Matrix, Matrix) {
-        let loadings = self.pull(active, mean, combination);
+    fn lift(&self, active: &[usize], mean: &[f64], combination: &Matrix) -> (Matrix, Matrix) {
+        let loadings = self.transpose_times(active, mean, combination);
         let rows: Vec<usize> = (0..self.by_row.lines()).collect();
         let scores = self.project(&rows, mean, &loadings);
         (loadings, scores)

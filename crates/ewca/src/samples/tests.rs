@@ -137,8 +137,8 @@ fn check_shared(shared: &Samples<'_>, alone: &Samples<'_>) {
     close(&shared.covariance_times(&basis).unwrap(), &alone.covariance_times(&basis).unwrap());
     close(&shared.project(alone.mean(), &basis).unwrap(), &alone.project(alone.mean(), &basis).unwrap());
     let many = Matrix::from_fn(active.len(), 2, |i, j| ((3 * i + j) as f64).cos());
-    close(&shared.pull(&many).unwrap(), &alone.pull(&many).unwrap());
-    let (both, one) = (shared.combine(&many).unwrap(), alone.combine(&many).unwrap());
+    close(&shared.transpose_times(&many).unwrap(), &alone.transpose_times(&many).unwrap());
+    let (both, one) = (shared.lift(&many).unwrap(), alone.lift(&many).unwrap());
     close(&both.0, &one.0);
     close(&both.1, &one.1);
 }
@@ -153,7 +153,7 @@ fn check_shared_span(shared: &Samples<'_>, alone: &Samples<'_>) {
     let squared = |span: &Span, matrix: &Matrix| matrix.times(&span.axes(0..span.rank()).transposed());
     close(&squared(&both, &both.axes(0..both.rank())), &squared(&one, &one.axes(0..one.rank())));
     let columns = Matrix::from_fn(n, 2, |i, j| ((i + 4 * j) as f64).sin());
-    close(&both.scores(&both.pull(&columns)), &one.scores(&one.pull(&columns)));
+    close(&both.scores(&both.transpose_times(&columns)), &one.scores(&one.transpose_times(&columns)));
     // Some rows, of either process, not in order of the processes.
     let some = [0, n - 1, 2, n - 2];
     let rows = |span: &Span| Matrix::from_row_major(some.len(), span.rank(), &span.rows(&some)).unwrap();
@@ -221,7 +221,7 @@ fn axes_are_partial_where_the_data_may_have_more() {
         assert!((span.total_variance() * span.unit * span.unit / total - 1.0).abs() < 1e-12);
     }
     // Too many features for all axes. Six samples of two directions, or of five: found axes are all, unless no more were looked for.
-    let (n, d) = (6, WHOLE + 1);
+    let (n, d) = (6, LARGEST_GRAM + 1);
     let wide = testing::gaussian(n, d, 6);
     let flat: Vec<f64> = (0..n * d).map(|at| if at % d < 2 { wide[at] } else { 0.0 }).collect();
     for (data, axes, rank, partial) in

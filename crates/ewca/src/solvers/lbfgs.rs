@@ -181,7 +181,7 @@ impl Curvature {
     }
 
     fn preconditioner(&self, point: &Point) -> Result<Preconditioner> {
-        let (values, rotation) = symmetric_eigen(&point.compression)?;
+        let (values, rotation) = symmetric_eigen(&point.frame_m_frame)?;
         let inverse = Matrix::from_fn(self.diagonal.len(), values.len(), |i, j| {
             let size = values[j].abs().max(point.variances[j]).max(f64::MIN_POSITIVE);
             0.5 / (values[j] - self.diagonal[i]).abs().max(SMALLEST_CURVATURE * size)
@@ -285,7 +285,7 @@ mod tests {
     fn without_memory_differences_of_eigenvalues_divide() {
         let (_, state) = problem(0.3);
         let curvature = curvature(&state.point, 0);
-        let (values, rotation) = symmetric_eigen(&state.point.compression).unwrap();
+        let (values, rotation) = symmetric_eigen(&state.point.frame_m_frame).unwrap();
         let mut turned = state.point.gradient.times(&rotation);
         for (i, j) in (0..5).flat_map(|i| (0..K).map(move |j| (i, j))) {
             let size = values[j].abs().max(state.point.variances[j]);

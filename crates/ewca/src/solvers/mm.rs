@@ -53,15 +53,15 @@ pub(crate) fn step(
         EigenvalueBound::Exact => smallest_eigenvalue(objective, &state.point)?,
     };
     let shift = (1.0 - 2.0 * nu).max(0.0) * objective.span.variances[0];
-    // The first image M V comes with the plan; each further one is a pass.
-    let mut image = state.point.image.clone();
+    // The first M V comes with the plan; each further one is a pass.
+    let mut m_frame = state.point.m_frame.clone();
     let mut frame = state.point.frame.clone();
     for inner in 0..params.inner_steps {
         if inner > 0 {
-            image = image_of(objective, &state.point, &frame);
+            m_frame = m_times_frame(objective, &state.point, &frame);
         }
-        image.add_scaled(shift, &frame);
-        frame = params.orthonormalisation.of(&image)?;
+        m_frame.add_scaled(shift, &frame);
+        frame = params.orthonormalisation.of(&m_frame)?;
     }
     let potential = std::mem::take(&mut state.point.potential);
     state.point = objective.evaluate(frame, potential, &mut state.balancer, plan_tolerance);
@@ -69,12 +69,12 @@ pub(crate) fn step(
 }
 
 /// M V at the current plan.
-fn image_of(objective: &mut Objective, point: &Point, frame: &Matrix) -> Matrix {
+fn m_times_frame(objective: &mut Objective, point: &Point, frame: &Matrix) -> Matrix {
     let mut scores = objective.span.scores(frame);
-    let mut carried = objective.carry(point, &scores).scaled(2.0);
+    let mut carried = objective.apply_plan(point, &scores).scaled(2.0);
     scores.scale_rows(&objective.span.weights);
     carried.add_scaled(-1.0, &scores);
-    objective.span.pull(&carried)
+    objective.span.transpose_times(&carried)
 }
 
 /// The smallest eigenvalue of diag(a)^-1/2 pi diag(a)^-1/2.

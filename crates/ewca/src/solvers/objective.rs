@@ -15,7 +15,7 @@ use crate::transport::{Balancer, Limits};
 const MANY_ROWS: usize = 8192;
 const MANY_COLUMNS: usize = 48;
 /// The marginal error that single precision can reach without trouble.
-const SINGLE: f64 = 1e-4;
+const SINGLE_PRECISION_ERROR: f64 = 1e-4;
 /// A stationary subspace is a saddle when Algorithm 1 could still win more than this fraction of its smallest component.
 const SADDLE: f64 = 1e-9;
 /// Eigenvalues of M are off by about this fraction of the largest variance.
@@ -45,14 +45,14 @@ pub(crate) struct Point {
     /// f = g / epsilon.
     pub potential: Vec<f64>,
     /// Row sums of the plan.
-    pub masses: Vec<f64>,
+    pub row_sums: Vec<f64>,
     pub marginal_error: f64,
     /// F, by its dual value.
     pub loss: f64,
     /// M V.
-    pub image: Matrix,
+    pub m_frame: Matrix,
     /// V' M V.
-    pub compression: Matrix,
+    pub frame_m_frame: Matrix,
     /// G = -2 (M V - V V'M V).
     pub gradient: Matrix,
     /// The variances of the scores, descending: the sizes of the components.
@@ -72,7 +72,7 @@ pub(crate) struct Leading {
     pub values: Vec<f64>,
     pub frame: Matrix,
     /// (sum of the k leading eigenvalues - tr V'MV): what Algorithm 1 can still win at this plan.
-    pub shortfall: f64,
+    pub eigen_deficit: f64,
     /// Whether that is more than rounding, beside the smallest component: then the subspace is a saddle.
     pub is_saddle: bool,
 }
@@ -108,7 +108,7 @@ impl Objective {
         let span = self.span.clone();
         let a = &span.weights;
         self.kernel.set_points(&scores, self.epsilon);
-        self.kernel.set_single(self.single && tolerance >= SINGLE);
+        self.kernel.set_single(self.single && tolerance >= SINGLE_PRECISION_ERROR);
         let limits = Limits { tolerance, max_passes: self.max_plan_passes, stop: self.stop.clone() };
         let plan = balancer.balance(&self.kernel, a, potential, &scores, &limits);
         self.kernel.set_single(false);
@@ -119,19 +119,19 @@ impl Objective {
         } else {
             // 2 sum a g - eps (sum pi - 1).
             let dual: f64 = a.iter().zip(&plan.potential).map(|(a, f)| 2.0 * a * f).sum();
-            let excess: f64 = plan.masses.iter().zip(a).map(|(p, a)| p - a).sum();
+            let excess: f64 = plan.row_sums.iter().zip(a).map(|(p, a)| p - a).sum();
             self.epsilon * (dual - excess)
         };
         // F = sum a (|x|^2 - |z|^2) + the transport.
         let loss = self.span.total_variance() - kept + transport;
-        let columns = gradient_columns(plan.carried, &plan.masses, a, &scores);
-        let image = self.span.pull(&columns);
-        let mut compression = frame.transposed_times(&image);
-        compression.symmetrise();
-        let mut gradient = frame.times(&compression);
-        gradient.add_scaled(-1.0, &image);
+        let columns = gradient_columns(plan.carried, &plan.row_sums, a, &scores);
+        let m_frame = self.span.transpose_times(&columns);
+        let mut frame_m_frame = frame.transposed_times(&m_frame);
+        frame_m_frame.symmetrise();
+        let mut gradient = frame.times(&frame_m_frame);
+        gradient.add_scaled(-1.0, &m_frame);
         let variances = symmetric_eigen(&moments).map_or_else(|_| vec![f64::NAN; moments.rows()], |eigen| eigen.0);
-        let residuals = component_residuals(&gradient, &compression, &variances);
+        let residuals = component_residuals(&gradient, &frame_m_frame, &variances);
         let gradient = gradient.scaled(2.0);
         let relative_gradient = largest(&residuals);
         let overall_gradient = gradient.norm() / (2.0 * self.span.variances[0]);
@@ -139,11 +139,11 @@ impl Objective {
             frame,
             scores,
             potential: plan.potential,
-            masses: plan.masses,
+            row_sums: plan.row_sums,
             marginal_error: plan.marginal_error,
             loss,
-            image,
-            compression,
+            m_frame,
+            frame_m_frame,
             gradient,
             variances,
             residuals,
@@ -154,7 +154,7 @@ impl Objective {
     }
 
     /// pi `columns` with the plan of `point`: one pass.
-    pub fn carry(&mut self, point: &Point, columns: &Matrix) -> Matrix {
+    pub fn apply_plan(&mut self, point: &Point, columns: &Matrix) -> Matrix {
         self.kernel.set_points(&point.scores, self.epsilon);
         let u: Vec<f64> = self.span.weights.iter().zip(&point.potential).map(|(a, f)| a * f.exp()).collect();
         let mut carried = columns.clone();
@@ -171,7 +171,7 @@ impl Objective {
         let variances = &span.variances;
         let known = (3 * point.frame.columns()).max(16).min(variances.len());
         let axes = self.span.leading_axes(known);
-        let carried = self.carry(point, &axes);
+        let carried = self.apply_plan(point, &axes);
         let mut diagonal: Vec<f64> =
             (0..known).map(|i| 2.0 * dot(axes.column(i), carried.column(i)) - variances[i]).collect();
         let last = known - known.div_ceil(3)..known;
@@ -187,8 +187,8 @@ impl Objective {
         let mut matrix = Matrix::zeros(rank, rank);
         for axes in crate::parallel::blocks(rank, at_once) {
             let columns = self.span.axes(axes.clone());
-            let carried = self.carry(point, &columns);
-            let part = self.span.pull(&carried).scaled(2.0);
+            let carried = self.apply_plan(point, &columns);
+            let part = self.span.transpose_times(&carried).scaled(2.0);
             for (j, axis) in axes.enumerate() {
                 matrix.column_mut(axis).copy_from_slice(part.column(j));
             }
@@ -208,20 +208,20 @@ impl Objective {
         let trace = point.frame.dot(&matrix.times(&point.frame));
         let (mut values, vectors) = symmetric_eigen(&matrix)?;
         values.truncate(k + 1);
-        let shortfall = (values[..k].iter().sum::<f64>() - trace).max(0.0);
+        let eigen_deficit = (values[..k].iter().sum::<f64>() - trace).max(0.0);
         let smallest = values[k - 1].abs().max(point.variances[k - 1]);
-        let is_saddle = shortfall > (SADDLE * smallest).max(ROUNDING * self.span.variances[0]);
-        Ok(Leading { values, frame: vectors.leading_columns(k), shortfall, is_saddle })
+        let is_saddle = eigen_deficit > (SADDLE * smallest).max(ROUNDING * self.span.variances[0]);
+        Ok(Leading { values, frame: vectors.leading_columns(k), eigen_deficit, is_saddle })
     }
 }
 
 /// From the plan times the scores, the columns W with M V = Y'W: 2 pi Z - a Z, corrected for what the marginals still lack, so that
 /// it is the exact derivative of the dual value.
-pub(crate) fn gradient_columns(mut carried: Matrix, masses: &[f64], weights: &[f64], scores: &Matrix) -> Matrix {
+pub(crate) fn gradient_columns(mut carried: Matrix, row_sums: &[f64], weights: &[f64], scores: &Matrix) -> Matrix {
     for j in 0..carried.columns() {
         let z = scores.column(j);
         for (i, x) in carried.column_mut(j).iter_mut().enumerate() {
-            *x = 2.0 * *x - (2.0 * masses[i] - weights[i]) * z[i];
+            *x = 2.0 * *x - (2.0 * row_sums[i] - weights[i]) * z[i];
         }
     }
     carried
@@ -241,11 +241,11 @@ fn weighted_moments(scores: &Matrix, weights: &[f64]) -> Matrix {
     moments
 }
 
-/// How far each component is from being stationary: with the eigenvectors of V'MV (`compression`, values mu_1 >= ... >= mu_k), the part of M v_j
+/// How far each component is from being stationary: with the eigenvectors of V'MV (`frame_m_frame`, values mu_1 >= ... >= mu_k), the part of M v_j
 /// that leaves the subspace (columns of `leaving`, up to the sign), relative to max(|mu_j|, s_j), s_j the j-th of the `variances` of the
 /// scores. The test that eigen-solvers make: large components say nothing about small ones. NaN where something is.
-pub(crate) fn component_residuals(leaving: &Matrix, compression: &Matrix, variances: &[f64]) -> Vec<f64> {
-    let Ok((values, rotation)) = symmetric_eigen(compression) else {
+pub(crate) fn component_residuals(leaving: &Matrix, frame_m_frame: &Matrix, variances: &[f64]) -> Vec<f64> {
+    let Ok((values, rotation)) = symmetric_eigen(frame_m_frame) else {
         return vec![f64::NAN; variances.len()];
     };
     let turned = leaving.times(&rotation);
@@ -279,12 +279,14 @@ impl Point {
         let (n, r) = (span.weights.len(), span.rank());
         let shape = |matrix: &Matrix| (matrix.rows(), matrix.columns());
         shape(&self.scores) == (n, components)
-            && [&self.frame, &self.image, &self.gradient].iter().all(|m| shape(m) == (r, components))
-            && shape(&self.compression) == (components, components)
-            && [&self.potential, &self.masses].iter().all(|v| v.len() == n)
+            && [&self.frame, &self.m_frame, &self.gradient].iter().all(|m| shape(m) == (r, components))
+            && shape(&self.frame_m_frame) == (components, components)
+            && [&self.potential, &self.row_sums].iter().all(|v| v.len() == n)
             && [&self.residuals, &self.variances].iter().all(|v| v.len() == components)
-            && [&self.frame, &self.scores, &self.image, &self.gradient, &self.compression].iter().all(|m| m.is_finite())
-            && [&self.potential, &self.masses, &self.variances].iter().all(|v| v.iter().all(|x| x.is_finite()))
+            && [&self.frame, &self.scores, &self.m_frame, &self.gradient, &self.frame_m_frame]
+                .iter()
+                .all(|m| m.is_finite())
+            && [&self.potential, &self.row_sums, &self.variances].iter().all(|v| v.iter().all(|x| x.is_finite()))
             && [self.loss, self.marginal_error].iter().all(|x| x.is_finite())
     }
 

@@ -59,12 +59,12 @@ fn the_objective_is_what_the_plan_makes_it() {
         let (pi, m) = (plan(&objective, &point), matrix_by_hand(&objective, &point));
         let a = objective.span.weights.clone();
         assert_close(&objective.matrix(&point), &m);
-        assert_close(&point.image, &m.times(&point.frame));
-        assert_close(&point.compression, &point.frame.transposed_times(&m.times(&point.frame)));
+        assert_close(&point.m_frame, &m.times(&point.frame));
+        assert_close(&point.frame_m_frame, &point.frame.transposed_times(&m.times(&point.frame)));
         let overall = point.gradient.norm() / (2.0 * objective.span.variances[0]);
         assert!((point.overall_gradient / overall - 1.0).abs() < 1e-12);
         // Each component beside itself: |(I - VV') M v| / max(|mu|, s) for the eigenvectors v of V'MV.
-        let (values, turn) = symmetric_eigen(&point.compression).unwrap();
+        let (values, turn) = symmetric_eigen(&point.frame_m_frame).unwrap();
         let leaving = point.tangent(&m.times(&point.frame.times(&turn)));
         let mut moments = Matrix::zeros(K, K);
         for (p, q) in (0..K).flat_map(|p| (0..K).map(move |q| (p, q))) {
@@ -80,7 +80,7 @@ fn the_objective_is_what_the_plan_makes_it() {
         assert_eq!(point.relative_gradient, point.residuals[0].max(point.residuals[1]));
         // G = -2 (M V - V V'M V)
         assert_close(&point.gradient, &point.tangent(&m.times(&point.frame)).scaled(-2.0));
-        assert_close(&objective.carry(&point, &point.scores), &pi.times(&point.scores));
+        assert_close(&objective.apply_plan(&point, &point.scores), &pi.times(&point.scores));
         let diagonal = objective.diagonal(&point);
         assert_eq!(diagonal.len(), 5);
         diagonal.iter().enumerate().for_each(|(i, x)| assert!((x - m.get(i, i)).abs() < 1e-12));
@@ -107,8 +107,8 @@ fn leading_eigenvectors_and_what_they_win() {
     assert_eq!(leading.values.len(), K + 1);
     leading.values.iter().zip(&values).for_each(|(x, y)| assert!((x - y).abs() < 1e-12));
     assert!(grassmann_distance(&leading.frame, &vectors.leading_columns(K)).unwrap() < 1e-9);
-    let shortfall = values[0] + values[1] - point.frame.dot(&m.times(&point.frame));
-    assert!((leading.shortfall - shortfall).abs() < 1e-12 && shortfall > 0.1);
+    let eigen_deficit = values[0] + values[1] - point.frame.dot(&m.times(&point.frame));
+    assert!((leading.eigen_deficit - eigen_deficit).abs() < 1e-12 && eigen_deficit > 0.1);
 }
 
 #[test]
@@ -141,9 +141,9 @@ fn a_step_of_algorithm_two_goes_where_the_majoriser_is_least() {
         let shift = f64::max(1.0 - 2.0 * nu, 0.0) * objective.span.variances[0];
         let mut wanted = point.frame.clone();
         for inner_steps in 1..4 {
-            let mut image = m.times(&wanted);
-            image.add_scaled(shift, &wanted);
-            wanted = qr_factor(&image);
+            let mut m_frame = m.times(&wanted);
+            m_frame.add_scaled(shift, &wanted);
+            wanted = qr_factor(&m_frame);
             for orthonormalisation in [Orthonormalisation::Qr, Orthonormalisation::Polar] {
                 let (mut objective, mut state) = problem(epsilon);
                 let params = MmParams { inner_steps, bound, orthonormalisation };
@@ -166,9 +166,9 @@ fn states_of_other_shapes_do_not_belong() {
         |p| p.frame = Matrix::zeros(4, K),
         |p| p.scores = Matrix::zeros(N - 1, K),
         |p| p.potential = vec![0.0; N + 1],
-        |p| p.masses = Vec::new(),
-        |p| p.image = Matrix::zeros(5, K + 1),
-        |p| p.compression = Matrix::zeros(K, 1),
+        |p| p.row_sums = Vec::new(),
+        |p| p.m_frame = Matrix::zeros(5, K + 1),
+        |p| p.frame_m_frame = Matrix::zeros(K, 1),
         |p| p.gradient = Matrix::zeros(K, 5),
     ];
     for change in changes {
@@ -216,7 +216,7 @@ fn a_saddle_is_where_algorithm_one_wins_more_than_rounding() {
         bcd::step(&mut objective, &mut state, 1e-13).unwrap();
     }
     let leading = objective.leading(&state.point).unwrap();
-    assert!(!leading.is_saddle && leading.shortfall < 1e-9, "{}", leading.shortfall);
+    assert!(!leading.is_saddle && leading.eigen_deficit < 1e-9, "{}", leading.eigen_deficit);
 }
 
 /// A problem of many features, at a random frame of `k` columns.
@@ -269,10 +269,10 @@ fn single_precision_is_for_plans_that_may_be_rough() {
     assert_eq!(stored, at(false, 1e-2));
 }
 
-/// The leading eigenvectors of M at a point of `objective`, the last of them turned towards the next one so far that `shortfall` is lost.
-fn turned(objective: &mut Objective, point: &Point, shortfall: f64) -> Point {
+/// The leading eigenvectors of M at a point of `objective`, the last of them turned towards the next one so far that `eigen_deficit` is lost.
+fn turned(objective: &mut Objective, point: &Point, eigen_deficit: f64) -> Point {
     let (values, vectors) = symmetric_eigen(&objective.matrix(point)).unwrap();
-    let sine = (shortfall / (values[K - 1] - values[K])).sqrt();
+    let sine = (eigen_deficit / (values[K - 1] - values[K])).sqrt();
     let cosine = (1.0 - sine * sine).sqrt();
     let frame = Matrix::from_fn(vectors.rows(), K, |i, j| match j + 1 {
         K => cosine * vectors.get(i, K - 1) + sine * vectors.get(i, K),
@@ -292,8 +292,8 @@ fn a_saddle_wins_more_than_a_billionth_of_the_smallest_component() {
         for (factor, is_saddle) in [(1.2, true), (0.8, false)] {
             let at = turned(&mut objective, &point, factor * 1e-9 * smallest);
             let leading = objective.leading(&at).unwrap();
-            assert_eq!(leading.is_saddle, is_saddle, "{variance} {factor}: {}", leading.shortfall);
-            assert!((leading.shortfall / (factor * 1e-9 * smallest) - 1.0).abs() < 1e-3);
+            assert_eq!(leading.is_saddle, is_saddle, "{variance} {factor}: {}", leading.eigen_deficit);
+            assert!((leading.eigen_deficit / (factor * 1e-9 * smallest) - 1.0).abs() < 1e-3);
         }
     }
 }
@@ -321,7 +321,7 @@ fn a_saddle_wins_more_than_the_rounding_of_the_largest_variance() {
     for (factor, is_saddle) in [(1.2, true), (0.8, false)] {
         let at = turned(&mut objective, &point, factor * 1e-14 * largest);
         let leading = objective.leading(&at).unwrap();
-        assert_eq!(leading.is_saddle, is_saddle, "{factor}: {}", leading.shortfall);
+        assert_eq!(leading.is_saddle, is_saddle, "{factor}: {}", leading.eigen_deficit);
     }
 }
 

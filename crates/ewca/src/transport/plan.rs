@@ -144,8 +144,8 @@ impl Plan {
         let mut columns = Matrix::from_fn(self.len(), k + 1, |i, j| if j < k { self.scores.get(i, j) } else { 1.0 });
         columns = self.apply(&columns);
         let mut out = columns.leading_columns(k);
-        let masses: Vec<f64> = columns.column(k).iter().map(|m| if *m > 0.0 { 1.0 / m } else { 0.0 }).collect();
-        out.scale_rows(&masses);
+        let row_sums: Vec<f64> = columns.column(k).iter().map(|m| if *m > 0.0 { 1.0 / m } else { 0.0 }).collect();
+        out.scale_rows(&row_sums);
         for i in (0..self.len()).filter(|&i| self.weights[i] == 0.0) {
             let shares = self.shares(&self.scores.row(i));
             for j in 0..k {

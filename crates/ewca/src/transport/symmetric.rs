@@ -46,7 +46,7 @@ pub(crate) struct Balanced {
     /// f = g / epsilon.
     pub potential: Vec<f64>,
     /// The row sums of the plan.
-    pub masses: Vec<f64>,
+    pub row_sums: Vec<f64>,
     /// sum_i |masses_i - a_i|.
     pub marginal_error: f64,
     /// plan * carried.
@@ -189,8 +189,8 @@ fn finish(kernel: &Kernel, weights: &[f64], f: Vec<f64>, carried: &Matrix) -> Ba
 }
 
 fn balanced(weights: &[f64], f: Vec<f64>, r: &[f64], carried: Matrix) -> Balanced {
-    let masses = weights.iter().zip(r).map(|(a, r)| a * (-r).exp()).collect();
-    Balanced { potential: f, masses, marginal_error: marginal_error(weights, r), carried }
+    let row_sums = weights.iter().zip(r).map(|(a, r)| a * (-r).exp()).collect();
+    Balanced { potential: f, row_sums, marginal_error: marginal_error(weights, r), carried }
 }
 
 /// sum_i |a_i exp(-r_i) - a_i|.
@@ -315,7 +315,7 @@ mod tests {
             let mut error = 0.0;
             for (i, a) in weights.iter().enumerate() {
                 let mass: f64 = (0..n).map(|j| entry(i, j)).sum();
-                assert!((mass - plan.masses[i]).abs() < 1e-14);
+                assert!((mass - plan.row_sums[i]).abs() < 1e-14);
                 error += (mass - a).abs();
                 for l in 0..2 {
                     let carried: f64 = (0..n).map(|j| entry(i, j) * scores.get(j, l)).sum();

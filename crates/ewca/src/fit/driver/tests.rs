@@ -7,7 +7,7 @@ use crate::fit::state::*;
 use crate::fit::{Ewca, Params, Progress, Start};
 use crate::parallel::StopFlag;
 use crate::samples::{Reduction, Samples, Span};
-use crate::team::Member;
+use crate::team::TeamHandle;
 use crate::testing::{gaussian, groups};
 
 fn state_of(params: &Params, samples: &Samples<'_>, at: usize) -> FitState {
@@ -227,7 +227,7 @@ fn the_smallest_epsilon_is_a_tiny_part_of_the_smallest_component() {
 /// What `job` makes of a run.
 fn with_run<R>(samples: &Samples<'_>, params: &Params, job: impl FnOnce(&mut Session<'_>) -> R) -> R {
     let mut observer = |_: &Progress<'_>| Control::Continue;
-    let mut run = Session::open(samples, params, Member::default(), &mut observer).unwrap();
+    let mut run = Session::open(samples, params, TeamHandle::default(), &mut observer).unwrap();
     job(&mut run)
 }
 
@@ -378,7 +378,7 @@ fn with_landmarks_a_saddle_is_left_only_downwards() {
                 let solver = State { point: from, ..state.solver.clone() };
                 let mut state = FitState { solver, ..state.clone() };
                 let frame = to.frame.clone();
-                let leading = Leading { values: Vec::new(), frame, shortfall: 0.0, is_saddle: true };
+                let leading = Leading { values: Vec::new(), frame, eigen_deficit: 0.0, is_saddle: true };
                 let left = run.escape_saddle(&mut objective, &mut state, leading);
                 (left, state.solver.point)
             };
