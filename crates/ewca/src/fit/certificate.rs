@@ -1,4 +1,4 @@
-//! What a fit can prove about itself.
+//! What a fit can prove about itself (docs/method.md, section 7).
 
 use serde::{Deserialize, Serialize};
 

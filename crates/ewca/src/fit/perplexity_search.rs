@@ -1,4 +1,4 @@
-//! The epsilon that gives a wanted perplexity, by continuation.
+//! The epsilon that gives a wanted perplexity, by continuation (docs/method.md, section 8).
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Exact reduction of the data to their span (MATH: "Working in the span").
+//! Exact reduction of the data to their span (docs/method.md, section 6).
 
 use std::ops::Range;
 

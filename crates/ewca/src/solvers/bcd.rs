@@ -1,4 +1,4 @@
-//! Algorithm 1 of the paper, block coordinate descent: plan, then the k leading eigenvectors of M.
+//! Algorithm 1 of the paper, block coordinate descent: plan, then the k leading eigenvectors of M (docs/method.md, section 4).
 
 use super::{Objective, Outcome, State};
 use crate::error::Result;

@@ -1,4 +1,4 @@
-//! Riemannian L-BFGS on F, with warm-started potentials.
+//! Riemannian L-BFGS on F, with warm-started potentials (docs/method.md, section 5).
 
 use std::collections::VecDeque;
 

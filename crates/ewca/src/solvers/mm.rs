@@ -1,7 +1,7 @@
 //! Algorithm 2 of the paper, block majorisation-minimisation: plan, then a few steps U <- qf(-P U).
 //!
 //! With X'X = n Sigma the paper's P U collapses to -(M U + c U), c = max(alpha, 0) lambda_max(Sigma), alpha = 1 - 2 nu, where
-//! nu is a lower bound of the smallest eigenvalue of diag(a)^-1/2 pi diag(a)^-1/2 (n lambda for uniform weights).
+//! nu is a lower bound of the smallest eigenvalue of diag(a)^-1/2 pi diag(a)^-1/2 (n lambda for uniform weights): docs/method.md, section 4.
 
 use serde::{Deserialize, Serialize};
 

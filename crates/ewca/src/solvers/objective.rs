@@ -1,4 +1,4 @@
-//! F(U) and everything a solver may ask of it, in the coordinates of the span.
+//! F(U) and everything a solver may ask of it, in the coordinates of the span (docs/method.md, sections 2 to 5).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Symmetric scaling: the potential of a self-transport, in the log domain.
+//! Symmetric scaling: the potential of a self-transport, in the log domain (docs/method.md, section 3).
 //!
 //! With f = g / epsilon and s_i = log sum_j a_j K_ij exp(f_j), the plan has the right marginals iff the residual r = -(f + s)
 //! vanishes. The step f + t r contracts by 1/3 for t = 2/3, whatever epsilon, because the plan is positive semi-definite;
