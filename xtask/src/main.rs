@@ -6,6 +6,8 @@ mod mutants_python;
 mod mutants_rust;
 mod page;
 mod python;
+#[cfg(test)]
+mod rooms;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};

@@ -131,6 +131,7 @@ mod kernel;
 mod matrix;
 mod parallel;
 mod samples;
+mod simd;
 mod solvers;
 mod subspace;
 mod team;
@@ -146,9 +147,10 @@ pub use fit::{
     FitState, Iteration, Model, Observer, Params, Pca, Perplexity, Phase, Progress, Start, Termination, Timings,
     Unobserved, geometric,
 };
-pub use kernel::{Kernel, Peak, Simd, Work};
+pub use kernel::{Kernel, Peak, Work};
 pub use matrix::Matrix;
 pub use samples::{Part, Samples, Scalar, Source};
+pub use simd::Simd;
 pub use solvers::{EigenvalueBound, MmParams, Solver};
 pub use subspace::Orthonormalisation;
 pub use team::Team;

@@ -3,9 +3,9 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use crate::kernel::Simd;
 use crate::matrix::Matrix;
 use crate::parallel;
+use crate::simd::Simd;
 
 /// A team of processes (of a cluster, say) that fit together: see [`crate::Samples::with_team`].
 ///

@@ -7,9 +7,9 @@ use super::Perplexity;
 use super::memory::{self, Shape};
 use super::{FitState, Model, Observer, Pca, Unobserved};
 use crate::error::{Error, Result};
-use crate::kernel::Simd;
 use crate::matrix::Matrix;
 use crate::samples::{Samples, Scalar};
+use crate::simd::Simd;
 use crate::solvers::Solver;
 
 /// The perplexity that is aimed at when neither epsilon nor a perplexity is given (1 + 0.3 (n - 1) below 15 samples).

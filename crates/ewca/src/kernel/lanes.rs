@@ -5,7 +5,7 @@
 #![allow(clippy::needless_range_loop)] // registers are numbered
 
 #[cfg(target_arch = "x86_64")]
-use super::simd::Simd;
+use crate::simd::Simd;
 
 /// A number that the kernel is computed in.
 pub(super) trait Element: Copy + Default + PartialEq + Send + Sync + Into<f64> + 'static {

@@ -11,7 +11,6 @@ mod arrange;
 mod landmarks;
 mod lanes;
 mod peak;
-mod simd;
 mod tile;
 
 use std::sync::Mutex;
@@ -20,7 +19,6 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use arrange::{Arrangement, FEWEST_SORTED_POINTS, in_blocks_of_neighbours, padded, pair_bytes, rounds, tournament};
 use landmarks::Landmarks;
 pub use peak::Peak;
-pub use simd::Simd;
 
 use lanes::{Element, Job, Lanes, exp_of_minus};
 use tile::{Fill, Multiply, PADDING, Pair};
