@@ -1,6 +1,6 @@
 //! Sparse samples give what dense ones give, and are never made dense.
 
-use crate::common::check_fit;
+use crate::common::{cases, check_fit};
 use ewca::{Error, Ewca, Samples};
 use proptest::prelude::*;
 
@@ -29,7 +29,7 @@ pub fn counts(n: usize, d: usize, seed: u64) -> Vec<f64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+    #![proptest_config(cases(40))]
 
     #[test]
     fn sparse_equals_dense(n in 5usize..40, d in 5usize..60, seed in 0u64..100, weighted in any::<bool>()) {
