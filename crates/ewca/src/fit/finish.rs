@@ -5,7 +5,6 @@ use std::time::Duration;
 use super::canonical::{Canonical, canonical};
 use super::certificate::{angles, approximation, duality_gap, residuals_in_features, rounding};
 use super::model::{Perplexity, Timings};
-use super::params::Smoothing;
 use super::perplexity_search::{PerplexitySearch, perplexity, target};
 use super::session::{PARTIAL_AXES_SHARE, Session, pca_frame};
 use super::state::{Candidate, FitState, is_same_loss};
@@ -80,11 +79,8 @@ impl Session<'_> {
             ..perplexity(objective, &end.point)?
         };
         let CanonicalEnd { components, scores, explained_variance, point, .. } = end;
-        // The epsilon that was asked for, to the last bit.
-        let epsilon = match self.params.smoothing {
-            Smoothing::Epsilon(epsilon) if epsilon / unit_squared == objective.epsilon => epsilon,
-            _ => objective.epsilon * unit_squared,
-        };
+        // Units are powers of two: the epsilon that was asked for, to the last bit.
+        let epsilon = objective.epsilon * unit_squared;
         let told = largest(&certificate.residuals).max(largest(&certificate.rounding));
         let termination = match best.termination {
             Termination::Converged if leaves_gradient_outside => Termination::MaxIterations,

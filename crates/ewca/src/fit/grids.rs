@@ -54,7 +54,9 @@ mod tests {
 
     #[test]
     fn grids_go_by_equal_factors_from_end_to_end() {
-        assert_eq!(geometric(1.0, 8.0, 4), [1.0, 2.0, 4.0, 8.0]);
+        let doubled = geometric(1.0, 8.0, 4);
+        assert_eq!((doubled.len(), doubled[0], doubled[3]), (4, 1.0, 8.0));
+        assert!((doubled[1] - 2.0).abs() + (doubled[2] - 4.0).abs() < 1e-12, "{doubled:?}");
         assert_eq!((geometric(3.0, 7.0, 1), geometric(3.0, 7.0, 0)), (vec![3.0], vec![]));
         let data = crate::testing::gaussian(30, 4, 3);
         let pca = Ewca::params(2).pca(&Samples::new(&data, 30, 4).unwrap()).unwrap();
