@@ -125,7 +125,7 @@ impl std::fmt::Display for Termination {
 pub(crate) fn approximation(objective: &mut Objective, point: &Point) -> Option<Approximation> {
     let span = objective.span.clone();
     let (a, k) = (&span.weights, point.scores.columns());
-    objective.kernel.set_points(&point.scores, objective.epsilon);
+    objective.kernel.set_points(&point.scores, point.epsilon);
     let landmarks = objective.kernel.landmarks()?;
     let probe_rows = objective.kernel.probe_rows()?.to_vec();
     let u: Vec<f64> = a.iter().zip(&point.potential).map(|(a, f)| a * f.exp()).collect();
@@ -164,10 +164,10 @@ pub(crate) fn approximation(objective: &mut Objective, point: &Point) -> Option<
 pub(crate) fn duality_gap(objective: &mut Objective, point: &Point) -> f64 {
     let span = objective.span.clone();
     let a = &span.weights;
-    if is_wide(&point.scores, objective.epsilon) {
+    if is_wide(&point.scores, point.epsilon) {
         // All of the above is rounding there. The dual is strongly concave: what the residuals r of the rows leave is at most
         // epsilon sum a r^2.
-        return objective.epsilon * a.iter().zip(&point.row_sums).map(|(a, p)| a * (p / a - 1.0).powi(2)).sum::<f64>();
+        return point.epsilon * a.iter().zip(&point.row_sums).map(|(a, p)| a * (p / a - 1.0).powi(2)).sum::<f64>();
     }
     let x: Vec<f64> = a.iter().zip(&point.row_sums).map(|(a, p)| (a / p).min(1.0)).collect();
     let carried = objective.apply_plan(point, &Matrix::from_fn(a.len(), 1, |i, _| x[i]));
@@ -190,7 +190,7 @@ pub(crate) fn duality_gap(objective: &mut Objective, point: &Point) -> f64 {
             (0..point.scores.columns()).map(|j| crate::matrix::dot(point.scores.column(j), &lacking).powi(2)).sum();
         cost -= 2.0 * mean_square / t;
     }
-    (objective.epsilon * entropy + cost).max(0.0)
+    (point.epsilon * entropy + cost).max(0.0)
 }
 
 /// The residuals of the components, computed from the data themselves; see [`Certificate::residuals`]. `columns` are the W with M U = X'W,
@@ -246,7 +246,7 @@ mod tests {
         for (epsilon, tolerance) in [(0.05, 0.3), (0.3, 0.2), (0.6, 0.05), (0.3, 1e-4)] {
             let (mut objective, state) = problem(epsilon);
             let frame = state.point.frame.clone();
-            let point = objective.evaluate(frame, vec![0.0; N], &mut Balancer::default(), tolerance);
+            let point = objective.evaluate(epsilon, frame, vec![0.0; N], &mut Balancer::default(), tolerance);
             let (pi, a, z) = (plan(&objective, &point), objective.span.weights.clone(), &point.scores);
             let p: Vec<f64> = (0..N).map(|i| (0..N).map(|j| pi.get(i, j)).sum()).collect();
             let x: Vec<f64> = (0..N).map(|i| (a[i] / p[i]).min(1.0)).collect();

@@ -6,7 +6,7 @@ use super::state::{CONTINUATION_STEPS, Candidate, FitState, MAX_SEARCH_ROUNDS, S
 use super::{Control, Iteration, Progress, Termination};
 use crate::error::{Error, Result};
 use crate::matrix::Matrix;
-use crate::solvers::{Leading, Objective, Outcome, Point, Solver, State, bcd, lbfgs, mm};
+use crate::solvers::{Goal, Leading, Objective, Outcome, State};
 use crate::subspace::{Orthonormalisation, random_frame};
 use crate::transport::Balancer;
 
@@ -35,7 +35,6 @@ impl Session<'_> {
                 let ended = self.advance(objective, state, &mut leading)?;
                 if let Some(before) = before.filter(|_| self.stop.is_raised()) {
                     *state = before;
-                    objective.epsilon = state.epsilon;
                     leading = None;
                 } else if let Some(termination) = ended {
                     break termination;
@@ -71,9 +70,8 @@ impl Session<'_> {
         leading: Option<(Vec<f64>, f64)>,
     ) -> Result<()> {
         let interrupted = termination == Termination::Interrupted;
-        if let Stage::Continuation { epsilon, .. } = state.stage {
-            // It ended on the way, at another epsilon.
-            (state.epsilon, objective.epsilon) = (epsilon, epsilon);
+        if let Stage::Continuation { .. } = state.stage {
+            // It ended on the way, at another epsilon: that is no end.
         } else if let (true, Some(best)) = (!interrupted && self.comes_to_the_best(state), &state.best) {
             state.ends.push(best.point.loss);
         } else if !interrupted || state.best.is_none() {
@@ -124,20 +122,19 @@ impl Session<'_> {
     fn begin_start(&self, objective: &mut Objective, state: &mut FitState, start: usize) -> Result<()> {
         let (rank, k) = (self.span.rank(), self.params.components);
         (state.start, state.attempt, state.iteration) = (start, state.attempt + 1, 0);
+        let (mut epsilon, mut balancer) = (state.epsilon, Balancer::default());
         state.stage = Stage::Final;
         let frame = if start == 0 {
             self.first.clone()
         } else if start <= state.starts.random {
             self.random_start(start as u64)?
         } else {
-            state.stage = Stage::Continuation { steps_left: CONTINUATION_STEPS, epsilon: state.epsilon };
-            state.epsilon /= CONTINUATION_FACTOR.powi(CONTINUATION_STEPS);
+            state.stage = Stage::Continuation { steps_left: CONTINUATION_STEPS };
+            epsilon /= CONTINUATION_FACTOR.powi(CONTINUATION_STEPS);
             pca_frame(rank, k)
         };
-        objective.epsilon = state.epsilon;
-        let mut balancer = Balancer::default();
-        let point = objective.evaluate(frame, self.flat_potential(), &mut balancer, self.first_plan_goal());
-        state.solver = State { point, balancer, curvature: lbfgs::Curvature::default() };
+        let point = objective.evaluate(epsilon, frame, self.flat_potential(), &mut balancer, self.first_plan_goal());
+        state.solver = State::new(self.solver, point, balancer);
         Ok(())
     }
 
@@ -155,7 +152,6 @@ impl Session<'_> {
         if state.starts.count() == 1 || state.rounds > MAX_SEARCH_ROUNDS {
             return Ok(false);
         }
-        objective.epsilon = state.epsilon;
         let perplexity = perplexity(objective, &best.point)?.overall;
         let next = search.next(state.epsilon, perplexity, CLOSE_PERPLEXITY, smallest_epsilon(&best.point));
         let epsilon = match next.filter(|_| state.rounds < MAX_SEARCH_ROUNDS) {
@@ -183,7 +179,7 @@ impl Session<'_> {
         let iteration = Iteration {
             attempt: state.attempt,
             iteration: state.iteration,
-            epsilon: state.epsilon * self.unit_squared(),
+            epsilon: point.epsilon * self.unit_squared(),
             loss: point.loss * self.unit_squared(),
             relative_gradient: point.relative_gradient,
             marginal_error: point.marginal_error,
@@ -239,8 +235,8 @@ impl Session<'_> {
             }
         }
         if state.solver.point.relative_gradient <= goal {
-            if let Stage::Continuation { steps_left, epsilon } = state.stage {
-                self.climb(objective, state, steps_left, epsilon);
+            if let Stage::Continuation { steps_left } = state.stage {
+                self.climb(objective, state, steps_left - 1);
                 return Ok(None);
             }
             if state.stage == Stage::Final && !state.searching {
@@ -268,20 +264,12 @@ impl Session<'_> {
         if state.iteration >= self.params.max_iterations {
             return Ok(Some(Termination::MaxIterations));
         }
-        let outcome = match self.solver {
-            Solver::Auto | Solver::Lbfgs => {
-                // The smallest component asks for the most accurate plan.
-                let smallest = state.solver.point.variances.last().map_or(1.0, |v| v / self.span.variances[0]);
-                let plan_floor = (0.1 * goal * smallest.clamp(0.0, 1.0)).max(self.plan_goal());
-                lbfgs::step(objective, &mut state.solver, plan_floor)?
-            }
-            Solver::Bcd => bcd::step(objective, &mut state.solver, self.plan_goal())?,
-            Solver::Mm(params) => mm::step(objective, &mut state.solver, params, self.plan_goal())?,
-        };
+        let goal = Goal { relative_gradient: goal, marginal_error: self.plan_goal() };
+        let outcome = state.solver.step(objective, &goal)?;
         if outcome == Outcome::Stuck && state.solver.point.marginal_error > self.plan_goal() {
             // The dual value of a rough plan is too low for any step to beat it: try again from an accurate one.
             state.solver.tighten(objective, self.plan_goal());
-            state.solver.curvature = lbfgs::Curvature::default();
+            state.solver.forget();
         } else if outcome == Outcome::Stuck {
             let (before, gradient) = (state.solver.point.loss, state.solver.point.relative_gradient);
             let found = objective.leading(&state.solver.point)?;
@@ -308,18 +296,15 @@ impl Session<'_> {
     }
 
     /// The next step of a start by continuation: a larger epsilon, from here.
-    fn climb(&self, objective: &mut Objective, state: &mut FitState, steps_left: i32, epsilon: f64) {
-        let steps_left = steps_left - 1;
-        state.stage = if steps_left == 0 { Stage::Final } else { Stage::Continuation { steps_left, epsilon } };
-        self.move_epsilon(objective, state, epsilon / CONTINUATION_FACTOR.powi(steps_left));
+    fn climb(&self, objective: &mut Objective, state: &mut FitState, steps_left: i32) {
+        state.stage = if steps_left == 0 { Stage::Final } else { Stage::Continuation { steps_left } };
+        self.go_on_at(objective, state, state.epsilon / CONTINUATION_FACTOR.powi(steps_left));
     }
 
     /// Goes on from here at another epsilon.
-    fn move_epsilon(&self, objective: &mut Objective, state: &mut FitState, epsilon: f64) {
-        (state.epsilon, objective.epsilon) = (epsilon, epsilon);
-        let Point { frame, scores, potential, .. } = state.solver.point.clone();
-        let goal = self.first_plan_goal();
-        state.solver.point = objective.evaluate_scores(frame, scores, potential, &mut state.solver.balancer, goal);
+    fn go_on_at(&self, objective: &mut Objective, state: &mut FitState, epsilon: f64) {
+        let State { point, balancer, .. } = &mut state.solver;
+        *point = objective.evaluate_again(point, epsilon, balancer, self.first_plan_goal());
     }
 
     /// One step of the search for a perplexity, where there is one: whether anything is left to do.
@@ -329,7 +314,8 @@ impl Session<'_> {
         let lowest = smallest_epsilon(&state.solver.point);
         match (search.next(state.epsilon, perplexity, state.stage.close(), lowest), state.stage) {
             (Some(epsilon), _) => {
-                self.move_epsilon(objective, state, epsilon);
+                state.epsilon = epsilon;
+                self.go_on_at(objective, state, epsilon);
                 Ok(true)
             }
             (None, Stage::Calibration | Stage::Approach) => {
@@ -349,16 +335,17 @@ impl Session<'_> {
     /// With an approximate kernel the eigenvectors of M are not quite where its loss is least: there the step is taken only if it
     /// lowers the loss.
     fn escape_saddle(&self, objective: &mut Objective, state: &mut FitState, leading: Leading) -> bool {
-        let potential = state.solver.point.potential.clone();
-        let point = objective.evaluate(leading.frame, potential, &mut state.solver.balancer, self.plan_goal());
-        let won = state.solver.point.loss - point.loss;
+        let State { point: before, balancer, .. } = &mut state.solver;
+        let potential = before.potential.clone();
+        let point = objective.evaluate(before.epsilon, leading.frame, potential, balancer, self.plan_goal());
+        let won = before.loss - point.loss;
         let lower = won > LOWER_LOSS * objective.span.variances[0];
         if objective.kernel.landmarks().is_some() && !lower {
-            state.solver.balancer = Balancer::default();
+            *balancer = Balancer::default();
             return false;
         }
-        state.solver.point = point;
-        state.solver.curvature = lbfgs::Curvature::default();
+        *before = point;
+        state.solver.forget();
         true
     }
 }

@@ -43,8 +43,14 @@ impl Session<'_> {
             Matrix::from_fn(span.active.len(), scores.columns(), |i, j| scores.get(span.active[i], j) / span.unit);
         let mut balancer = Balancer::default();
         let potential = best.point.potential.clone();
-        let (point, columns) =
-            objective.evaluate_with_columns(frame, active, potential, &mut balancer, self.plan_goal());
+        let (point, columns) = objective.evaluate_with_columns(
+            best.point.epsilon,
+            frame,
+            active,
+            potential,
+            &mut balancer,
+            self.plan_goal(),
+        );
         let outside = if span.is_partial() { span.outside(samples, &columns)? } else { None };
         let residuals_outside = outside
             .as_ref()
@@ -80,7 +86,7 @@ impl Session<'_> {
         };
         let CanonicalEnd { components, scores, explained_variance, point, .. } = end;
         // Units are powers of two: the epsilon that was asked for, to the last bit.
-        let epsilon = objective.epsilon * unit_squared;
+        let epsilon = point.epsilon * unit_squared;
         let told = largest(&certificate.residuals).max(largest(&certificate.rounding));
         let termination = match best.termination {
             Termination::Converged if leaves_gradient_outside => Termination::MaxIterations,

@@ -161,7 +161,7 @@ impl PerplexitySearch {
 }
 
 pub(super) fn perplexity(objective: &mut Objective, point: &Point) -> Result<Perplexity> {
-    objective.kernel.set_points(&point.scores, objective.epsilon);
+    objective.kernel.set_points(&point.scores, point.epsilon);
     let u: Vec<f64> = objective.span.weights.iter().zip(&point.potential).map(|(a, f)| a * f.exp()).collect();
     let Span { weights, total_count, .. } = &*objective.span;
     let entropies = row_entropies(&objective.kernel, &u, weights, *total_count);

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use super::memory::{self, Shape};
 use super::params::{Params, Smoothing, Start};
 use super::perplexity_search::{PerplexitySearch, first_epsilon, target};
-use super::state::{Candidate, FitState, Stage, Starts, fingerprint, stable_fingerprint};
+use super::state::{Candidate, FitState, Stage, Starts, fingerprint, is_positive, stable_fingerprint};
 use super::{Model, Observer, Phase, Termination};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::matrix::{Matrix, symmetric_eigen};
 use crate::parallel::StopFlag;
 use crate::samples::{Reduction, Samples, Scalar, Span};
-use crate::solvers::{Objective, Point, Solver, State, lbfgs};
+use crate::solvers::{Objective, Point, Solver, State};
 use crate::subspace::{Orthonormalisation, random_frame};
 use crate::team::TeamHandle;
 use crate::transport::Balancer;
@@ -150,10 +150,10 @@ impl<'a> Session<'a> {
             Some(epsilon) => (epsilon / self.unit_squared(), 1.0),
             None => first_epsilon(&self.span, self.params, &frame, potential.as_deref()),
         };
-        let mut objective = self.objective(epsilon);
+        let mut objective = self.objective();
         let mut balancer = Balancer::default();
         let potential = potential.unwrap_or_else(|| self.flat_potential());
-        let point = objective.evaluate(frame, potential, &mut balancer, self.first_plan_goal());
+        let point = objective.evaluate(epsilon, frame, potential, &mut balancer, self.first_plan_goal());
         Ok(FitState {
             fingerprint: self.fingerprint,
             stable_fingerprint: stable_fingerprint(&self.span, self.params),
@@ -168,7 +168,7 @@ impl<'a> Session<'a> {
             searching: target.is_some() && starts.count() > 1,
             search: target.map(|target| PerplexitySearch::new(target, self.span.count(), slope)),
             rounds: 0,
-            solver: State { point, balancer, curvature: lbfgs::Curvature::default() },
+            solver: State::new(self.solver, point, balancer),
             tally: objective.kernel.tally(),
             history: Vec::new(),
             ends: Vec::new(),
@@ -191,7 +191,7 @@ impl<'a> Session<'a> {
         vec![0.0; self.span.weights.len()]
     }
 
-    pub(super) fn objective(&self, epsilon: f64) -> Objective {
+    pub(super) fn objective(&self) -> Objective {
         // Samples stand together by their principal components: where they are in the subspace is not much different.
         let layout_points = self.span.leading_axes(self.params.components);
         let mut kernel = Kernel::new(&layout_points, self.store_kernel);
@@ -202,7 +202,6 @@ impl<'a> Session<'a> {
         kernel.share(self.member.clone());
         Objective {
             span: self.span.clone(),
-            epsilon,
             kernel,
             single: self.params.single_precision,
             max_plan_passes: MAX_PLAN_PASSES,
@@ -212,7 +211,7 @@ impl<'a> Session<'a> {
 
     /// The same, counting its passes on from what a state has counted.
     pub(super) fn objective_of(&self, state: &FitState) -> Objective {
-        let mut objective = self.objective(state.epsilon);
+        let mut objective = self.objective();
         objective.kernel.count_from(state.tally);
         objective
     }
@@ -240,7 +239,8 @@ impl<'a> Session<'a> {
         }
         if state.fingerprint == self.fingerprint {
             let best = state.best.as_ref().is_none_or(|best| best.point.belongs_to(&self.span, k));
-            let fits = state.solver.belongs_to(&self.span, k) && best && state.starts == self.starts(false);
+            let fits =
+                state.solver.belongs_to(self.solver, &self.span, k) && best && state.starts == self.starts(false);
             return if fits { Ok(state) } else { Err(Error::State { what: "its shapes" }) };
         }
         let total = |variance: f64, unit: f64| variance * unit * unit;
@@ -251,16 +251,16 @@ impl<'a> Session<'a> {
         }
         // Rounding may have turned the axes. Scores know the subspace without them.
         let scale = state.unit / self.span.unit;
-        let epsilon = state.epsilon * scale * scale;
-        let mut objective = self.objective(epsilon);
-        objective.kernel.count_from(state.tally);
+        let epsilon = |epsilon: f64| epsilon * scale * scale;
+        let mut objective = self.objective_of(&state);
         let mut moved = |point: &Point, goal: f64| {
             let shapes = (point.scores.rows(), point.scores.columns(), point.potential.len());
-            if shapes != (n, k, n) || !point.scores.is_finite() {
+            if shapes != (n, k, n) || !point.scores.is_finite() || !is_positive(point.epsilon) {
                 return Err(Error::State { what: "its shapes" });
             }
             let frame = Orthonormalisation::Qr.of(&self.span.frame_of_scores(&point.scores))?;
-            Ok(objective.evaluate(frame, point.potential.clone(), &mut Balancer::default(), goal))
+            let potential = point.potential.clone();
+            Ok(objective.evaluate(epsilon(point.epsilon), frame, potential, &mut Balancer::default(), goal))
         };
         let goal = self.first_plan_goal().min(state.solver.point.marginal_error.max(self.plan_goal()));
         let point = moved(&state.solver.point, goal)?;
@@ -272,8 +272,8 @@ impl<'a> Session<'a> {
             fingerprint: self.fingerprint,
             unit: self.span.unit,
             total_variance: self.span.total_variance(),
-            epsilon,
-            solver: State { point, balancer: Balancer::default(), curvature: lbfgs::Curvature::default() },
+            epsilon: epsilon(state.epsilon),
+            solver: State::new(self.solver, point, Balancer::default()),
             tally: objective.kernel.tally(),
             best,
             ..state
@@ -322,7 +322,7 @@ impl<'a> Session<'a> {
         self.span = Arc::new(span);
         let mut objective = self.objective_of(&state);
         let mut balancer = Balancer::default();
-        let point = objective.evaluate(frame, best.point.potential, &mut balancer, self.plan_goal());
+        let point = objective.evaluate(state.epsilon, frame, best.point.potential, &mut balancer, self.plan_goal());
         let mut search = state.search;
         search.iter_mut().for_each(PerplexitySearch::reset_bracket);
         // In these axes the starts were made: what is left is a matter of the last digits.
@@ -334,7 +334,7 @@ impl<'a> Session<'a> {
             iteration: best.iterations + 1,
             search,
             stage: Stage::Final,
-            solver: State { point, balancer, curvature: lbfgs::Curvature::default() },
+            solver: State::new(self.solver, point, balancer),
             tally: objective.kernel.tally(),
             best: None,
             ..state

@@ -25,7 +25,7 @@ pub(super) enum Stage {
     /// Epsilon is fixed, or settled but for the last digits.
     Final,
     /// A start by continuation, so many steps below the epsilon that is wanted.
-    Continuation { steps_left: i32, epsilon: f64 },
+    Continuation { steps_left: i32 },
 }
 
 impl Stage {
@@ -67,7 +67,7 @@ pub struct FitState {
     /// Counts all that was begun, the search included.
     pub(super) attempt: usize,
     pub(super) iteration: usize,
-    /// In units of the span, as everything below.
+    /// What this attempt is to end at, in units of the span, as everything below.
     pub(super) epsilon: f64,
     /// None when epsilon is fixed.
     pub(super) search: Option<PerplexitySearch>,
@@ -99,16 +99,11 @@ pub(super) struct Candidate {
 impl FitState {
     /// Whether the numbers are such as a fit has: a state may come from a file, and a forged one must not keep a fit busy.
     pub(super) fn is_sane(&self) -> bool {
-        let positive = |x: f64| x.is_normal() && x.is_sign_positive();
         let steps_left = match self.stage {
-            Stage::Continuation { steps_left, epsilon } => {
-                (1..=CONTINUATION_STEPS).contains(&steps_left) && positive(epsilon)
-            }
+            Stage::Continuation { steps_left } => (1..=CONTINUATION_STEPS).contains(&steps_left),
             _ => true,
         };
-        positive(self.epsilon)
-            && positive(self.unit)
-            && positive(self.total_variance)
+        [self.epsilon, self.unit, self.total_variance].into_iter().all(is_positive)
             && steps_left
             && self.start < self.starts.count()
             && self.rounds <= MAX_SEARCH_ROUNDS + 1
@@ -117,6 +112,11 @@ impl FitState {
             && self.tally.passes < usize::MAX / 2
             && self.search.as_ref().is_none_or(PerplexitySearch::is_sane)
     }
+}
+
+/// Whether a number from a file can be a length, or a square of one.
+pub(super) fn is_positive(x: f64) -> bool {
+    x.is_normal() && x.is_sign_positive()
 }
 
 /// Whether two starts ended at the same optimum, by all that their losses can tell.

@@ -1,12 +1,26 @@
 //! Algorithm 1 of the paper, block coordinate descent: plan, then the k leading eigenvectors of M (docs/method.md, section 4).
 
-use super::{Objective, Outcome, State};
-use crate::error::Result;
+use serde::{Deserialize, Serialize};
 
-/// One iteration.
-pub(crate) fn step(objective: &mut Objective, state: &mut State, plan_tolerance: f64) -> Result<Outcome> {
-    let frame = objective.leading(&state.point)?.frame;
-    let potential = std::mem::take(&mut state.point.potential);
-    state.point = objective.evaluate(frame, potential, &mut state.balancer, plan_tolerance);
-    Ok(Outcome::Moved)
+use super::{Algorithm, Goal, Objective, Outcome, Point};
+use crate::error::Result;
+use crate::transport::Balancer;
+
+/// It remembers nothing.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Bcd;
+
+impl Algorithm for Bcd {
+    fn step(
+        &mut self,
+        objective: &mut Objective,
+        point: &mut Point,
+        balancer: &mut Balancer,
+        goal: &Goal,
+    ) -> Result<Outcome> {
+        let frame = objective.leading(point)?.frame;
+        let potential = std::mem::take(&mut point.potential);
+        *point = objective.evaluate(point.epsilon, frame, potential, balancer, goal.marginal_error);
+        Ok(Outcome::Moved)
+    }
 }

@@ -4,10 +4,11 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Objective, Outcome, Point, State};
+use super::{Algorithm, Goal, Objective, Outcome, Point};
 use crate::error::Result;
 use crate::matrix::{Matrix, symmetric_eigen};
 use crate::subspace::polar_factor;
+use crate::transport::Balancer;
 
 /// Steps that are remembered.
 const MEMORY: usize = 6;
@@ -21,9 +22,9 @@ const REFRESH: usize = 8;
 /// Differences of eigenvalues below this fraction of a component's size are taken as this fraction.
 const SMALLEST_CURVATURE: f64 = 0.05;
 
-/// The curvature seen so far: pairs of steps and gradient changes, moved along by projection.
+/// What it remembers is the curvature seen so far: pairs of steps and gradient changes, moved along by projection.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Curvature {
+pub(crate) struct Lbfgs {
     pairs: VecDeque<Pair>,
     /// Iterations since the start.
     age: usize,
@@ -43,51 +44,77 @@ fn plan_tolerance(overall_gradient: f64, floor: f64) -> f64 {
     (0.1 * overall_gradient).min(1e-2).max(floor)
 }
 
-/// One iteration: direction, line search, memory.
-pub(crate) fn step(objective: &mut Objective, state: &mut State, plan_floor: f64) -> Result<Outcome> {
-    // A plan that is less accurate than the gradient is small says nothing about descent.
-    while state.point.marginal_error > state.point.overall_gradient.max(plan_floor) {
-        let (error, tolerance) = (state.point.marginal_error, plan_tolerance(state.point.overall_gradient, plan_floor));
-        state.tighten(objective, tolerance);
-        if state.point.marginal_error >= error {
-            break;
+impl Algorithm for Lbfgs {
+    fn step(
+        &mut self,
+        objective: &mut Objective,
+        point: &mut Point,
+        balancer: &mut Balancer,
+        goal: &Goal,
+    ) -> Result<Outcome> {
+        // The smallest component asks for the most accurate plan.
+        let smallest = point.variances.last().map_or(1.0, |v| v / objective.span.variances[0]);
+        let plan_floor = (0.1 * goal.relative_gradient * smallest.clamp(0.0, 1.0)).max(goal.marginal_error);
+        self.step_with(objective, point, balancer, plan_floor)
+    }
+
+    fn forget(&mut self) {
+        *self = Self::default();
+    }
+}
+
+impl Lbfgs {
+    /// One iteration: direction, line search, memory; with plans that are no more accurate than `plan_floor`.
+    fn step_with(
+        &mut self,
+        objective: &mut Objective,
+        point: &mut Point,
+        balancer: &mut Balancer,
+        plan_floor: f64,
+    ) -> Result<Outcome> {
+        // A plan that is less accurate than the gradient is small says nothing about descent.
+        while point.marginal_error > point.overall_gradient.max(plan_floor) {
+            let (error, tolerance) = (point.marginal_error, plan_tolerance(point.overall_gradient, plan_floor));
+            point.tighten(objective, balancer, tolerance);
+            if point.marginal_error >= error {
+                break;
+            }
         }
-    }
-    let point = &state.point;
-    if state.curvature.age.is_multiple_of(REFRESH) {
-        state.curvature.diagonal = objective.diagonal(point);
-    }
-    state.curvature.age += 1;
-    let mut direction = state.curvature.direction(point)?;
-    let mut slope = direction.dot(&point.gradient);
-    if slope.is_nan() || slope >= 0.0 {
-        state.curvature.pairs.clear();
-        direction = state.curvature.direction(point)?;
-        slope = direction.dot(&point.gradient);
+        if self.age.is_multiple_of(REFRESH) {
+            self.diagonal = objective.diagonal(point);
+        }
+        self.age += 1;
+        let mut direction = self.direction(point)?;
+        let mut slope = direction.dot(&point.gradient);
         if slope.is_nan() || slope >= 0.0 {
-            return Ok(Outcome::Stuck);
+            self.pairs.clear();
+            direction = self.direction(point)?;
+            slope = direction.dot(&point.gradient);
+            if slope.is_nan() || slope >= 0.0 {
+                return Ok(Outcome::Stuck);
+            }
         }
+        let tolerance = plan_tolerance(point.overall_gradient, plan_floor);
+        let line = Line {
+            loss: point.loss,
+            slope,
+            longest: LONGEST / direction.norm(),
+            noise: 1e-13 * point.loss.abs().max(objective.span.total_variance()),
+        };
+        let accepted = line.search(|length| {
+            let mut frame = point.frame.clone();
+            frame.add_scaled(length, &direction);
+            let (frame, potential) = (polar_factor(&frame)?, point.potential.clone());
+            let point = objective.evaluate(point.epsilon, frame, potential, balancer, tolerance);
+            Ok(Trial { loss: point.loss, slope: point.gradient.dot(&direction), point })
+        })?;
+        let Some((length, trial)) = accepted else {
+            return Ok(Outcome::Stuck);
+        };
+        let before = std::mem::replace(point, trial);
+        self.moved(&before, point, &direction.scaled(length));
+        Ok(Outcome::Moved)
     }
-    let tolerance = plan_tolerance(point.overall_gradient, plan_floor);
-    let line = Line {
-        loss: point.loss,
-        slope,
-        longest: LONGEST / direction.norm(),
-        noise: 1e-13 * point.loss.abs().max(objective.span.total_variance()),
-    };
-    let accepted = line.search(|length| {
-        let mut frame = point.frame.clone();
-        frame.add_scaled(length, &direction);
-        let potential = point.potential.clone();
-        let point = objective.evaluate(polar_factor(&frame)?, potential, &mut state.balancer, tolerance);
-        Ok(Trial { loss: point.loss, slope: point.gradient.dot(&direction), point })
-    })?;
-    let Some((length, trial)) = accepted else {
-        return Ok(Outcome::Stuck);
-    };
-    let before = std::mem::replace(&mut state.point, trial);
-    state.curvature.moved(&before, &state.point, &direction.scaled(length));
-    Ok(Outcome::Moved)
 }
 
 /// F along a direction, as a function of the length of the step.
@@ -147,7 +174,7 @@ impl Line {
     }
 }
 
-impl Curvature {
+impl Lbfgs {
     /// Whether the shapes are those of steps in a span of the given rank: a state may come from a file.
     pub fn belongs_to(&self, rank: usize, components: usize) -> bool {
         let matches = |matrix: &Matrix| (matrix.rows(), matrix.columns()) == (rank, components) && matrix.is_finite();
@@ -227,6 +254,7 @@ impl Preconditioner {
 
 #[cfg(test)]
 mod tests {
+    use super::super::State;
     use super::super::tests::{K, N, problem};
     use super::*;
     use crate::subspace::random_frame;
@@ -239,14 +267,14 @@ mod tests {
     }
 
     /// A curvature with so many pairs of random steps, whose changes of gradient are those of a positive definite Hessian.
-    fn curvature(point: &Point, pairs: u64) -> Curvature {
+    fn curvature(point: &Point, pairs: u64) -> Lbfgs {
         let pair = |stream| {
             let step = point.tangent(&random_frame(5, K, 7, stream)).scaled(0.1 * (1 + stream) as f64);
             let mut change = step.clone();
             change.scale_rows(&[1.0, 2.0, 3.0, 4.0, 5.0]);
             Pair { change: point.tangent(&change), step }
         };
-        Curvature { pairs: (0..pairs).map(pair).collect(), age: 3, diagonal: vec![1.0, 0.6, -0.2, 0.3, -0.4] }
+        Lbfgs { pairs: (0..pairs).map(pair).collect(), age: 3, diagonal: vec![1.0, 0.6, -0.2, 0.3, -0.4] }
     }
 
     #[test]
@@ -306,7 +334,7 @@ mod tests {
             after.gradient.add_scaled(factor, &step);
             after
         };
-        let mut memory = Curvature::default();
+        let mut memory = Lbfgs::default();
         memory.moved(&point, &after(-2.0), &step);
         assert!(memory.pairs.is_empty());
         for count in 1..10 {
@@ -333,7 +361,7 @@ mod tests {
     fn memories_of_other_shapes_do_not_belong() {
         let (_, State { point, .. }) = problem(0.3);
         let known = curvature(&point, 2);
-        assert!(known.belongs_to(5, K) && Curvature::default().belongs_to(5, K));
+        assert!(known.belongs_to(5, K) && Lbfgs::default().belongs_to(5, K));
         assert!(!known.belongs_to(5, K + 1) && !known.belongs_to(4, K));
         let mut other = known.clone();
         other.pairs[1].change = Matrix::zeros(5, 1);
@@ -341,25 +369,44 @@ mod tests {
         let mut other = known.clone();
         other.pairs[0].step = Matrix::zeros(5, 1);
         assert!(!other.belongs_to(5, K));
-        assert!(!Curvature { diagonal: vec![0.0; 4], ..known.clone() }.belongs_to(5, K));
-        assert!(!Curvature { age: 0, ..known }.belongs_to(5, K));
+        assert!(!Lbfgs { diagonal: vec![0.0; 4], ..known.clone() }.belongs_to(5, K));
+        assert!(!Lbfgs { age: 0, ..known }.belongs_to(5, K));
     }
 
     #[test]
     fn steps_descend_and_few_are_needed() {
         for epsilon in [0.05, 0.3, 0.8] {
-            let (mut objective, mut state) = problem(epsilon);
-            let mut steps = 0;
-            while state.point.relative_gradient > 1e-8 {
-                let before = state.point.loss;
-                assert_eq!(step(&mut objective, &mut state, 1e-13).unwrap(), Outcome::Moved);
-                assert!(state.point.loss < before + 1e-3 * state.point.marginal_error + 1e-12, "epsilon {epsilon}");
+            let (mut objective, State { mut point, mut balancer, .. }) = problem(epsilon);
+            let (mut lbfgs, mut steps) = (Lbfgs::default(), 0);
+            while point.relative_gradient > 1e-8 {
+                let before = point.loss;
+                let outcome = lbfgs.step_with(&mut objective, &mut point, &mut balancer, 1e-13).unwrap();
+                assert_eq!(outcome, Outcome::Moved);
+                assert!(point.loss < before + 1e-3 * point.marginal_error + 1e-12, "epsilon {epsilon}");
                 steps += 1;
-                assert!(steps <= 40, "epsilon {epsilon}: {}", state.point.relative_gradient);
+                assert!(steps <= 40, "epsilon {epsilon}: {}", point.relative_gradient);
             }
-            assert!(state.point.marginal_error <= 1e-8 && state.point.frame.rows() == 5);
-            assert_eq!(state.point.potential.len(), N);
+            assert!(point.marginal_error <= 1e-8 && point.frame.rows() == 5);
+            assert_eq!((point.potential.len(), point.epsilon), (N, epsilon));
         }
+    }
+
+    #[test]
+    fn plans_are_as_accurate_as_the_smallest_component_asks_for() {
+        // The accuracy of the plan after a step, with variances of 1 and `variance` in units of the largest.
+        let after = |variance: f64, goal: Goal| {
+            let (mut objective, State { mut point, mut balancer, .. }) = problem(0.3);
+            (point.overall_gradient, point.variances[1]) = (0.0, variance * objective.span.variances[0]);
+            Lbfgs::default().step(&mut objective, &mut point, &mut balancer, &goal).unwrap();
+            point.marginal_error
+        };
+        let goal = Goal { relative_gradient: 1e-2, marginal_error: 1e-12 };
+        for (variance, floor) in [(1.0, 1e-3), (1e-3, 1e-6), (1e-6, 1e-9), (-1.0, 1e-12), (7.0, 1e-3)] {
+            let error = after(variance, goal);
+            assert!(error <= floor && error > 1e-3 * floor, "{variance}: {error}");
+        }
+        let error = after(1e-6, Goal { marginal_error: 1e-5, ..goal });
+        assert!(error <= 1e-5 && error > 1e-8, "{error}");
     }
 
     /// Where a search along `curve` (value and slope at a length) ends, and the lengths that it tried.
@@ -479,12 +526,12 @@ mod tests {
                 after.gradient.add_scaled(cosine * size, &step);
                 let mut before = point.clone();
                 before.gradient = Matrix::zeros(5, K);
-                let mut memory = Curvature::default();
+                let mut memory = Lbfgs::default();
                 memory.moved(&before, &after, &step.clone().scaled(length));
                 assert_eq!(memory.pairs.len(), kept, "{size} {length} {cosine}");
                 // The same of what was remembered before.
                 let pair = Pair { step: step.clone().scaled(length), change: after.gradient.clone() };
-                let mut memory = Curvature { pairs: [pair].into(), ..Curvature::default() };
+                let mut memory = Lbfgs { pairs: [pair].into(), ..Lbfgs::default() };
                 memory.moved(&before, &before, &step);
                 assert_eq!(memory.pairs.len(), kept, "{size} {length} {cosine}");
             }
@@ -525,41 +572,43 @@ mod tests {
 
     #[test]
     fn rough_plans_are_made_better_before_a_step_and_the_preconditioner_is_made_anew_now_and_then() {
-        let (mut objective, mut state) = problem(0.3);
-        let frame = state.point.frame.clone();
-        state.point = objective.evaluate(frame, vec![0.0; N], &mut state.balancer, 1.0);
-        assert!(state.point.marginal_error > state.point.overall_gradient);
+        let (mut objective, State { mut point, mut balancer, .. }) = problem(0.3);
+        let mut lbfgs = Lbfgs::default();
+        point = objective.evaluate(0.3, point.frame, vec![0.0; N], &mut balancer, 1.0);
+        assert!(point.marginal_error > point.overall_gradient);
         let passes = objective.kernel.passes();
-        step(&mut objective, &mut state, 1e-13).unwrap();
+        lbfgs.step_with(&mut objective, &mut point, &mut balancer, 1e-13).unwrap();
         // For a plan that is good enough, the preconditioner, and a trial.
         assert!(objective.kernel.passes() <= passes + 9);
-        assert!(state.point.marginal_error <= 1e-2);
-        assert_eq!(state.curvature.age, 1);
+        assert!(point.marginal_error <= 1e-2);
+        assert_eq!(lbfgs.age, 1);
         // Only every so often the diagonal of M is looked at again.
         for age in 1..=2 * REFRESH {
-            state.curvature.diagonal[0] = 7.0;
-            step(&mut objective, &mut state, 1e-13).unwrap();
-            assert_eq!(state.curvature.age, age + 1);
-            assert_eq!(state.curvature.diagonal[0] != 7.0, age % REFRESH == 0, "{age}");
+            lbfgs.diagonal[0] = 7.0;
+            lbfgs.step_with(&mut objective, &mut point, &mut balancer, 1e-13).unwrap();
+            assert_eq!(lbfgs.age, age + 1);
+            assert_eq!(lbfgs.diagonal[0] != 7.0, age % REFRESH == 0, "{age}");
         }
+        lbfgs.forget();
+        assert!(lbfgs.age == 0 && lbfgs.pairs.is_empty() && lbfgs.diagonal.is_empty());
     }
 
     #[test]
     fn a_direction_that_does_not_lead_down_forgets_what_was_learnt() {
-        let (mut objective, mut state) = problem(0.3);
-        let mut alone = state.clone();
-        step(&mut objective, &mut alone, 1e-13).unwrap();
+        let (mut objective, State { mut point, mut balancer, .. }) = problem(0.3);
+        let (mut alone, mut own) = (point.clone(), balancer.clone());
+        Lbfgs::default().step_with(&mut objective, &mut alone, &mut own, 1e-13).unwrap();
         // A pair that turns everything round: its step and its change are opposite.
-        let step_of = state.point.gradient.clone();
-        let pair = Pair { change: step_of.clone().scaled(-1.0), step: step_of };
-        state.curvature.pairs.push_back(pair);
-        step(&mut objective, &mut state, 1e-13).unwrap();
-        assert_eq!(state.point.frame, alone.point.frame);
+        let pair = Pair { change: point.gradient.clone().scaled(-1.0), step: point.gradient.clone() };
+        let mut lbfgs = Lbfgs { pairs: [pair].into(), ..Lbfgs::default() };
+        lbfgs.step_with(&mut objective, &mut point, &mut balancer, 1e-13).unwrap();
+        assert_eq!(point.frame, alone.frame);
         // Nothing helps where the gradient is no number, or nothing.
         for value in [f64::NAN, 0.0] {
-            state.point.gradient = Matrix::from_fn(5, K, |_, _| value);
+            point.gradient = Matrix::from_fn(5, K, |_, _| value);
             let passes = objective.kernel.passes();
-            assert_eq!(step(&mut objective, &mut state, 1e-13).unwrap(), Outcome::Stuck);
+            let outcome = lbfgs.step_with(&mut objective, &mut point, &mut balancer, 1e-13).unwrap();
+            assert_eq!(outcome, Outcome::Stuck);
             assert!(objective.kernel.passes() <= passes + 1);
         }
     }

@@ -5,10 +5,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Objective, Outcome, Point, State};
+use super::{Algorithm, Goal, Objective, Outcome, Point};
 use crate::error::Result;
 use crate::matrix::{Matrix, symmetric_eigen};
 use crate::subspace::Orthonormalisation;
+use crate::transport::Balancer;
 
 /// The lower bound of the plan's smallest eigenvalue that the majoriser uses. The tighter, the longer the steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -40,32 +41,40 @@ impl Default for MmParams {
     }
 }
 
-/// One iteration: `inner_steps` majorised steps at the current plan, then the plan anew.
-pub(crate) fn step(
-    objective: &mut Objective,
-    state: &mut State,
-    params: MmParams,
-    plan_tolerance: f64,
-) -> Result<Outcome> {
-    let nu = match params.bound {
-        EigenvalueBound::Zero => 0.0,
-        EigenvalueBound::Gershgorin => -1.0,
-        EigenvalueBound::Exact => smallest_eigenvalue(objective, &state.point)?,
-    };
-    let shift = (1.0 - 2.0 * nu).max(0.0) * objective.span.variances[0];
-    // The first M V comes with the plan; each further one is a pass.
-    let mut m_frame = state.point.m_frame.clone();
-    let mut frame = state.point.frame.clone();
-    for inner in 0..params.inner_steps {
-        if inner > 0 {
-            m_frame = m_times_frame(objective, &state.point, &frame);
+/// It remembers nothing.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Mm(pub MmParams);
+
+impl Algorithm for Mm {
+    /// `inner_steps` majorised steps at the current plan, then the plan anew.
+    fn step(
+        &mut self,
+        objective: &mut Objective,
+        point: &mut Point,
+        balancer: &mut Balancer,
+        goal: &Goal,
+    ) -> Result<Outcome> {
+        let Self(params) = self;
+        let nu = match params.bound {
+            EigenvalueBound::Zero => 0.0,
+            EigenvalueBound::Gershgorin => -1.0,
+            EigenvalueBound::Exact => smallest_eigenvalue(objective, point)?,
+        };
+        let shift = (1.0 - 2.0 * nu).max(0.0) * objective.span.variances[0];
+        // The first M V comes with the plan; each further one is a pass.
+        let mut m_frame = point.m_frame.clone();
+        let mut frame = point.frame.clone();
+        for inner in 0..params.inner_steps {
+            if inner > 0 {
+                m_frame = m_times_frame(objective, point, &frame);
+            }
+            m_frame.add_scaled(shift, &frame);
+            frame = params.orthonormalisation.of(&m_frame)?;
         }
-        m_frame.add_scaled(shift, &frame);
-        frame = params.orthonormalisation.of(&m_frame)?;
+        let potential = std::mem::take(&mut point.potential);
+        *point = objective.evaluate(point.epsilon, frame, potential, balancer, goal.marginal_error);
+        Ok(Outcome::Moved)
     }
-    let potential = std::mem::take(&mut state.point.potential);
-    state.point = objective.evaluate(frame, potential, &mut state.balancer, plan_tolerance);
-    Ok(Outcome::Moved)
 }
 
 /// M V at the current plan.
@@ -80,7 +89,7 @@ fn m_times_frame(objective: &mut Objective, point: &Point, frame: &Matrix) -> Ma
 /// The smallest eigenvalue of diag(a)^-1/2 pi diag(a)^-1/2.
 fn smallest_eigenvalue(objective: &mut Objective, point: &Point) -> Result<f64> {
     let a = &objective.span.weights;
-    objective.kernel.set_points(&point.scores, objective.epsilon);
+    objective.kernel.set_points(&point.scores, point.epsilon);
     let root: Vec<f64> = a.iter().zip(&point.potential).map(|(a, f)| a.sqrt() * f.exp()).collect();
     let n = a.len();
     let mut plan = Matrix::zeros(n, n);

@@ -1,4 +1,4 @@
-//! Three ways to move the subspace, each a pure step on a [`State`].
+//! Three ways to move the subspace: each an [`Algorithm`] with a file of its own, and a line in each list below.
 //!
 //! | solver | idea | cost of an iteration |
 //! |---|---|---|
@@ -6,9 +6,9 @@
 //! | [`mm`] | the paper's Algorithm 2: majorised steps | a plan, a pass per inner step |
 //! | [`lbfgs`] | quasi-Newton on the Grassmann manifold | one to three passes |
 
-pub(crate) mod bcd;
-pub(crate) mod lbfgs;
-pub(crate) mod mm;
+mod bcd;
+mod lbfgs;
+mod mm;
 mod objective;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 pub use mm::{EigenvalueBound, MmParams};
 pub(crate) use objective::{Leading, Objective, Point, component_residuals, gradient_columns, is_wide, largest};
 
+use crate::error::Result;
 use crate::samples::Span;
 use crate::transport::Balancer;
 
@@ -56,26 +57,100 @@ impl Solver {
     }
 }
 
-/// What a solver knows between two iterations.
+/// A way to move the subspace, with what it remembers between two iterations.
+pub(crate) trait Algorithm {
+    /// One iteration from `point`.
+    fn step(
+        &mut self,
+        objective: &mut Objective,
+        point: &mut Point,
+        balancer: &mut Balancer,
+        goal: &Goal,
+    ) -> Result<Outcome>;
+
+    /// Forgets what it remembers, since the subspace was moved by other means.
+    fn forget(&mut self) {}
+}
+
+/// How accurate the end is to be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Goal {
+    /// Of the gradient, relative to each component.
+    pub relative_gradient: f64,
+    /// Of the plan.
+    pub marginal_error: f64,
+}
+
+/// The algorithm under way.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+enum Running {
+    Lbfgs(lbfgs::Lbfgs),
+    Bcd(bcd::Bcd),
+    Mm(mm::Mm),
+}
+
+impl Running {
+    fn new(solver: Solver) -> Self {
+        match solver {
+            Solver::Auto | Solver::Lbfgs => Self::Lbfgs(lbfgs::Lbfgs::default()),
+            Solver::Bcd => Self::Bcd(bcd::Bcd),
+            Solver::Mm(params) => Self::Mm(mm::Mm(params)),
+        }
+    }
+
+    fn algorithm(&mut self) -> &mut dyn Algorithm {
+        match self {
+            Self::Lbfgs(lbfgs) => lbfgs,
+            Self::Bcd(bcd) => bcd,
+            Self::Mm(mm) => mm,
+        }
+    }
+
+    /// Whether this is the algorithm of `solver`, with what it can remember in a span of this rank: it may come from a file.
+    fn belongs_to(&self, solver: Solver, rank: usize, components: usize) -> bool {
+        match (self, solver) {
+            (Self::Lbfgs(lbfgs), Solver::Auto | Solver::Lbfgs) => lbfgs.belongs_to(rank, components),
+            (Self::Bcd(_), Solver::Bcd) => true,
+            (Self::Mm(mm), Solver::Mm(params)) => mm.0 == params,
+            _ => false,
+        }
+    }
+}
+
+/// What is known between two iterations.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct State {
     pub point: Point,
     pub balancer: Balancer,
-    pub curvature: lbfgs::Curvature,
+    running: Running,
 }
 
 impl State {
-    /// Whether the shapes are those of a state in `span`: a state may come from a file.
-    pub fn belongs_to(&self, span: &Span, components: usize) -> bool {
+    /// The state before the first iteration from `point`.
+    pub fn new(solver: Solver, point: Point, balancer: Balancer) -> Self {
+        Self { point, balancer, running: Running::new(solver) }
+    }
+
+    /// Whether the shapes are those of a state of `solver` in `span`: a state may come from a file.
+    pub fn belongs_to(&self, solver: Solver, span: &Span, components: usize) -> bool {
         self.point.belongs_to(span, components)
-            && self.curvature.belongs_to(span.rank(), components)
+            && self.running.belongs_to(solver, span.rank(), components)
             && self.balancer.belongs_to(span.weights.len())
     }
 
-    /// Solves the plan anew, more accurately, at the same frame.
+    /// One iteration.
+    pub fn step(&mut self, objective: &mut Objective, goal: &Goal) -> Result<Outcome> {
+        self.running.algorithm().step(objective, &mut self.point, &mut self.balancer, goal)
+    }
+
+    /// Makes the plan more accurate, at the same frame.
     pub fn tighten(&mut self, objective: &mut Objective, plan_tolerance: f64) {
-        let Point { frame, scores, potential, .. } = self.point.clone();
-        self.point = objective.evaluate_scores(frame, scores, potential, &mut self.balancer, plan_tolerance);
+        self.point.tighten(objective, &mut self.balancer, plan_tolerance);
+    }
+
+    /// Lets the solver forget what it has seen.
+    pub fn forget(&mut self) {
+        self.running.algorithm().forget();
     }
 }
 

@@ -21,11 +21,10 @@ const SADDLE: f64 = 1e-9;
 /// Eigenvalues of M are off by about this fraction of the largest variance.
 const ROUNDING: f64 = 1e-14;
 
-/// F at one epsilon, as a function of the frame V (r x k) that spans the subspace U = B V.
+/// F as a function of epsilon and of the frame V (r x k) that spans the subspace U = B V.
 #[derive(Debug)]
 pub(crate) struct Objective {
     pub span: Arc<Span>,
-    pub epsilon: f64,
     pub kernel: Kernel,
     /// Whether plans that need not be accurate are solved in single precision.
     pub single: bool,
@@ -35,9 +34,11 @@ pub(crate) struct Objective {
     pub stop: StopFlag,
 }
 
-/// A frame with its plan, value and gradient.
+/// A frame with its plan, value and gradient at an epsilon.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Point {
+    /// In units of the span.
+    pub epsilon: f64,
     /// V: r x k, orthonormal.
     pub frame: Matrix,
     /// Z = Y V.
@@ -79,26 +80,28 @@ pub(crate) struct Leading {
 
 impl Objective {
     /// Solves the plan at `frame`, starting from `potential`.
-    pub fn evaluate(&mut self, frame: Matrix, potential: Vec<f64>, balancer: &mut Balancer, tolerance: f64) -> Point {
-        let scores = self.span.scores(&frame);
-        self.evaluate_scores(frame, scores, potential, balancer, tolerance)
-    }
-
-    /// The same where the scores are known.
-    pub fn evaluate_scores(
+    pub fn evaluate(
         &mut self,
+        epsilon: f64,
         frame: Matrix,
-        scores: Matrix,
         potential: Vec<f64>,
         balancer: &mut Balancer,
         tolerance: f64,
     ) -> Point {
-        self.evaluate_with_columns(frame, scores, potential, balancer, tolerance).0
+        let scores = self.span.scores(&frame);
+        self.evaluate_with_columns(epsilon, frame, scores, potential, balancer, tolerance).0
     }
 
-    /// The same, and the columns W with M V = X'W in the coordinates of the data.
+    /// Solves the plan of `point` anew, at the same frame.
+    pub fn evaluate_again(&mut self, point: &Point, epsilon: f64, balancer: &mut Balancer, tolerance: f64) -> Point {
+        let Point { frame, scores, potential, .. } = point.clone();
+        self.evaluate_with_columns(epsilon, frame, scores, potential, balancer, tolerance).0
+    }
+
+    /// The point where the scores are known, and the columns W with M V = X'W in the coordinates of the data.
     pub fn evaluate_with_columns(
         &mut self,
+        epsilon: f64,
         frame: Matrix,
         scores: Matrix,
         potential: Vec<f64>,
@@ -107,20 +110,20 @@ impl Objective {
     ) -> (Point, Matrix) {
         let span = self.span.clone();
         let a = &span.weights;
-        self.kernel.set_points(&scores, self.epsilon);
+        self.kernel.set_points(&scores, epsilon);
         self.kernel.set_single(self.single && tolerance >= SINGLE_PRECISION_ERROR);
         let limits = Limits { tolerance, max_passes: self.max_plan_passes, stop: self.stop.clone() };
         let plan = balancer.balance(&self.kernel, a, potential, &scores, &limits);
         self.kernel.set_single(false);
         let moments = weighted_moments(&scores, a);
         let kept: f64 = (0..moments.rows()).map(|j| moments.get(j, j)).sum();
-        let transport = if is_wide(&scores, self.epsilon) {
-            wide_transport(&moments, kept, self.epsilon)
+        let transport = if is_wide(&scores, epsilon) {
+            wide_transport(&moments, kept, epsilon)
         } else {
             // 2 sum a g - eps (sum pi - 1).
             let dual: f64 = a.iter().zip(&plan.potential).map(|(a, f)| 2.0 * a * f).sum();
             let excess: f64 = plan.row_sums.iter().zip(a).map(|(p, a)| p - a).sum();
-            self.epsilon * (dual - excess)
+            epsilon * (dual - excess)
         };
         // F = sum a (|x|^2 - |z|^2) + the transport.
         let loss = self.span.total_variance() - kept + transport;
@@ -136,6 +139,7 @@ impl Objective {
         let relative_gradient = largest(&residuals);
         let overall_gradient = gradient.norm() / (2.0 * self.span.variances[0]);
         let point = Point {
+            epsilon,
             frame,
             scores,
             potential: plan.potential,
@@ -155,7 +159,7 @@ impl Objective {
 
     /// pi `columns` with the plan of `point`: one pass.
     pub fn apply_plan(&mut self, point: &Point, columns: &Matrix) -> Matrix {
-        self.kernel.set_points(&point.scores, self.epsilon);
+        self.kernel.set_points(&point.scores, point.epsilon);
         let u: Vec<f64> = self.span.weights.iter().zip(&point.potential).map(|(a, f)| a * f.exp()).collect();
         let mut carried = columns.clone();
         carried.scale_rows(&u);
@@ -288,6 +292,13 @@ impl Point {
                 .all(|m| m.is_finite())
             && [&self.potential, &self.row_sums, &self.variances].iter().all(|v| v.iter().all(|x| x.is_finite()))
             && [self.loss, self.marginal_error].iter().all(|x| x.is_finite())
+            && self.epsilon.is_normal()
+            && self.epsilon > 0.0
+    }
+
+    /// Makes the plan more accurate, at the same frame.
+    pub fn tighten(&mut self, objective: &mut Objective, balancer: &mut Balancer, tolerance: f64) {
+        *self = objective.evaluate_again(self, self.epsilon, balancer, tolerance);
     }
 
     /// What of `direction` is tangent at this point: (I - V V') direction.
@@ -319,14 +330,14 @@ mod tests {
             for epsilon in [0.02, 0.3, 5.0] {
                 let mut objective = Objective {
                     span: span.clone(),
-                    epsilon,
                     kernel: Kernel::new(&span.leading_axes(3), true),
                     single: false,
                     max_plan_passes: 1000,
                     stop: StopFlag::default(),
                 };
                 let mut at = |frame: Matrix| {
-                    objective.evaluate(polar_factor(&frame).unwrap(), vec![0.0; n], &mut Balancer::default(), 1e-14)
+                    let frame = polar_factor(&frame).unwrap();
+                    objective.evaluate(epsilon, frame, vec![0.0; n], &mut Balancer::default(), 1e-14)
                 };
                 let point = at(random_frame(rank, 3, 1, 0));
                 for stream in 1..4 {

@@ -20,11 +20,17 @@ pub(crate) fn problem(epsilon: f64) -> (Objective, State) {
     let samples = Samples::new(&data, N, 5).unwrap().with_weights(&weights).unwrap();
     let span = Arc::new(Span::new(&samples, Reduction { axes: usize::MAX, stop: StopFlag::default() }).unwrap());
     let kernel = Kernel::new(&span.leading_axes(K), true);
-    let mut objective =
-        Objective { span, epsilon, kernel, single: false, max_plan_passes: 1000, stop: StopFlag::default() };
+    let mut objective = Objective { span, kernel, single: false, max_plan_passes: 1000, stop: StopFlag::default() };
     let mut balancer = Balancer::default();
-    let point = objective.evaluate(random_frame(5, K, 3, 0), vec![0.0; N], &mut balancer, 1e-14);
-    (objective, State { point, balancer, curvature: Default::default() })
+    let point = objective.evaluate(epsilon, random_frame(5, K, 3, 0), vec![0.0; N], &mut balancer, 1e-14);
+    (objective, State::new(Solver::Lbfgs, point, balancer))
+}
+
+/// A step of `solver`, with accurate plans.
+fn step(solver: Solver, objective: &mut Objective, state: &mut State) {
+    *state = State::new(solver, state.point.clone(), state.balancer.clone());
+    let goal = Goal { relative_gradient: 1e-9, marginal_error: 1e-13 };
+    assert_eq!(state.step(objective, &goal).unwrap(), Outcome::Moved);
 }
 
 /// pi, entry by entry.
@@ -32,7 +38,7 @@ pub(crate) fn plan(objective: &Objective, point: &Point) -> Matrix {
     let (a, f, z) = (&objective.span.weights, &point.potential, &point.scores);
     Matrix::from_fn(N, N, |i, j| {
         let distance: f64 = (0..K).map(|l| (z.get(i, l) - z.get(j, l)).powi(2)).sum();
-        a[i] * a[j] * (f[i] + f[j] - distance / objective.epsilon).exp()
+        a[i] * a[j] * (f[i] + f[j] - distance / point.epsilon).exp()
     })
 }
 
@@ -115,7 +121,7 @@ fn leading_eigenvectors_and_what_they_win() {
 fn a_step_of_algorithm_one_goes_to_the_leading_eigenvectors() {
     let (mut objective, mut state) = problem(0.3);
     let (_, vectors) = symmetric_eigen(&matrix_by_hand(&objective, &state.point)).unwrap();
-    bcd::step(&mut objective, &mut state, 1e-13).unwrap();
+    step(Solver::Bcd, &mut objective, &mut state);
     assert!(grassmann_distance(&state.point.frame, &vectors.leading_columns(K)).unwrap() < 1e-9);
     assert!(state.point.marginal_error <= 1e-13);
 }
@@ -147,7 +153,7 @@ fn a_step_of_algorithm_two_goes_where_the_majoriser_is_least() {
             for orthonormalisation in [Orthonormalisation::Qr, Orthonormalisation::Polar] {
                 let (mut objective, mut state) = problem(epsilon);
                 let params = MmParams { inner_steps, bound, orthonormalisation };
-                mm::step(&mut objective, &mut state, params, 1e-13).unwrap();
+                step(Solver::Mm(params), &mut objective, &mut state);
                 let distance = grassmann_distance(&state.point.frame, &wanted).unwrap();
                 assert!(distance < 1e-8, "{bound:?}, {inner_steps} steps: {distance}");
             }
@@ -160,9 +166,19 @@ fn a_step_of_algorithm_two_goes_where_the_majoriser_is_least() {
 fn states_of_other_shapes_do_not_belong() {
     let (objective, state) = problem(0.3);
     let span = &objective.span;
-    assert!(state.belongs_to(span, K));
-    assert!(!state.belongs_to(span, K + 1));
-    let changes: [fn(&mut Point); 7] = [
+    assert!(state.belongs_to(Solver::Lbfgs, span, K));
+    assert!(!state.belongs_to(Solver::Lbfgs, span, K + 1));
+    let solvers = [Solver::Auto, Solver::Lbfgs, Solver::Bcd, Solver::Mm(MmParams::default())];
+    let few = Solver::Mm(MmParams { inner_steps: 1, ..MmParams::default() });
+    for (at, solver) in solvers.into_iter().enumerate() {
+        let other = State::new(solver, state.point.clone(), state.balancer.clone());
+        let belongs: Vec<bool> = solvers.iter().map(|solver| other.belongs_to(*solver, span, K)).collect();
+        assert_eq!(belongs, [at < 2, at < 2, at == 2, at == 3]);
+        assert!(!other.belongs_to(few, span, K));
+    }
+    let changes: [fn(&mut Point); 9] = [
+        |p| p.epsilon = -1.0,
+        |p| p.epsilon = f64::NAN,
         |p| p.frame = Matrix::zeros(4, K),
         |p| p.scores = Matrix::zeros(N - 1, K),
         |p| p.potential = vec![0.0; N + 1],
@@ -174,14 +190,14 @@ fn states_of_other_shapes_do_not_belong() {
     for change in changes {
         let mut other = state.clone();
         change(&mut other.point);
-        assert!(!other.belongs_to(span, K));
+        assert!(!other.belongs_to(Solver::Lbfgs, span, K));
     }
 }
 
 #[test]
 fn a_plan_can_be_tightened_and_solvers_have_names() {
     let (mut objective, mut state) = problem(0.3);
-    state.point = objective.evaluate(state.point.frame.clone(), vec![0.0; N], &mut Balancer::default(), 1e-2);
+    state.point = objective.evaluate(0.3, state.point.frame.clone(), vec![0.0; N], &mut Balancer::default(), 1e-2);
     let rough = state.point.marginal_error;
     state.tighten(&mut objective, 1e-12);
     assert!(rough > 1e-6 && state.point.marginal_error <= 1e-12);
@@ -213,7 +229,7 @@ fn a_saddle_is_where_algorithm_one_wins_more_than_rounding() {
     let (mut objective, mut state) = problem(0.3);
     assert!(objective.leading(&state.point).unwrap().is_saddle);
     for _ in 0..200 {
-        bcd::step(&mut objective, &mut state, 1e-13).unwrap();
+        step(Solver::Bcd, &mut objective, &mut state);
     }
     let leading = objective.leading(&state.point).unwrap();
     assert!(!leading.is_saddle && leading.eigen_deficit < 1e-9, "{}", leading.eigen_deficit);
@@ -227,10 +243,10 @@ fn wide_problem(k: usize, store: bool) -> (Objective, State) {
     let span = Arc::new(Span::new(&samples, Reduction { axes: usize::MAX, stop: StopFlag::default() }).unwrap());
     let kernel = Kernel::new(&span.leading_axes(k), store);
     let stop = StopFlag::default();
-    let mut objective = Objective { span, epsilon: 0.8, kernel, single: false, max_plan_passes: 1000, stop };
+    let mut objective = Objective { span, kernel, single: false, max_plan_passes: 1000, stop };
     let mut balancer = Balancer::default();
-    let point = objective.evaluate(random_frame(d, k, 3, 0), vec![0.0; n], &mut balancer, 1e-13);
-    (objective, State { point, balancer, curvature: Default::default() })
+    let point = objective.evaluate(0.8, random_frame(d, k, 3, 0), vec![0.0; n], &mut balancer, 1e-13);
+    (objective, State::new(Solver::Lbfgs, point, balancer))
 }
 
 #[test]
@@ -256,7 +272,7 @@ fn single_precision_is_for_plans_that_may_be_rough() {
     let at = |single: bool, tolerance: f64| {
         let (mut objective, State { point, .. }) = wide_problem(2, false);
         objective.single = single;
-        objective.evaluate(point.frame, vec![0.0; 40], &mut Balancer::default(), tolerance).potential
+        objective.evaluate(0.8, point.frame, vec![0.0; 40], &mut Balancer::default(), tolerance).potential
     };
     for (tolerance, rough) in [(1e-2, true), (1e-4, true), (0.9e-4, false), (1e-9, false)] {
         let (single, double) = (at(true, tolerance), at(false, tolerance));
@@ -265,7 +281,7 @@ fn single_precision_is_for_plans_that_may_be_rough() {
     }
     // Without it nothing is rough: a stored kernel, which is never single, gives the same bits.
     let (mut objective, State { point, .. }) = wide_problem(2, true);
-    let stored = objective.evaluate(point.frame, vec![0.0; 40], &mut Balancer::default(), 1e-2).potential;
+    let stored = objective.evaluate(0.8, point.frame, vec![0.0; 40], &mut Balancer::default(), 1e-2).potential;
     assert_eq!(stored, at(false, 1e-2));
 }
 
@@ -314,9 +330,9 @@ fn a_saddle_wins_more_than_the_rounding_of_the_largest_variance() {
     let largest = span.variances[0];
     let kernel = Kernel::new(&span.leading_axes(K), true);
     let (span, stop) = (Arc::new(span), StopFlag::default());
-    let mut objective = Objective { span, epsilon: 1e-9, kernel, single: false, max_plan_passes: 1000, stop };
+    let mut objective = Objective { span, kernel, single: false, max_plan_passes: 1000, stop };
     let frame = Matrix::from_fn(3, K, |i, j| if i == j { 1.0 } else { 0.0 });
-    let point = objective.evaluate(frame, vec![0.0; N], &mut Balancer::default(), 1e-13);
+    let point = objective.evaluate(1e-9, frame, vec![0.0; N], &mut Balancer::default(), 1e-13);
     assert!(point.variances[1] < 1e-7 * largest);
     for (factor, is_saddle) in [(1.2, true), (0.8, false)] {
         let at = turned(&mut objective, &point, factor * 1e-14 * largest);

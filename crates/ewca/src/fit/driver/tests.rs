@@ -7,6 +7,7 @@ use crate::fit::state::*;
 use crate::fit::{Ewca, Params, Progress, Start};
 use crate::parallel::StopFlag;
 use crate::samples::{Reduction, Samples, Span};
+use crate::solvers::{Point, Solver};
 use crate::team::TeamHandle;
 use crate::testing::{gaussian, groups};
 
@@ -33,19 +34,17 @@ fn forged_states_are_refused() {
         let checked = params.clone().check().unwrap();
         checked.resume(&samples, state, &mut |_: &Progress<'_>| Control::Stop).err()
     };
-    let continued =
-        |steps_left, epsilon| FitState { stage: Stage::Continuation { steps_left, epsilon }, ..good.clone() };
+    let continued = |steps_left| FitState { stage: Stage::Continuation { steps_left }, ..good.clone() };
     let numbers = Some(Error::State { what: "its numbers" });
     for bad in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-310] {
         assert_eq!(refused(&|state| state.epsilon = bad), numbers, "{bad}");
         assert_eq!(refused(&|state| state.unit = bad), numbers, "{bad}");
         assert_eq!(refused(&|state| state.total_variance = bad), numbers, "{bad}");
-        assert!(!continued(1, bad).is_sane(), "{bad}");
     }
     for steps_left in [0, -1, CONTINUATION_STEPS + 1] {
-        assert!(!continued(steps_left, 1.0).is_sane(), "{steps_left}");
+        assert!(!continued(steps_left).is_sane(), "{steps_left}");
     }
-    assert!(continued(1, 1.0).is_sane() && continued(CONTINUATION_STEPS, 1.0).is_sane());
+    assert!(continued(1).is_sane() && continued(CONTINUATION_STEPS).is_sane());
     assert_eq!(refused(&|state| state.start = 3), numbers);
     assert_eq!(refused(&|state| state.start = 2), None);
     assert_eq!(refused(&|state| state.rounds = MAX_SEARCH_ROUNDS + 2), numbers);
@@ -88,6 +87,7 @@ fn forged_states_are_refused() {
     assert_eq!(turned(&|state| state.solver.point.scores = Matrix::zeros(15, 2)), shapes);
     assert_eq!(turned(&|state| state.solver.point.potential = vec![0.0; 17]), shapes);
     assert_eq!(turned(&|state| state.solver.point.scores.set(0, 0, f64::NAN)), shapes);
+    assert_eq!(turned(&|state| state.solver.point.epsilon = 0.0), shapes);
     let other = Some(Error::State { what: "the data or the parameters" });
     assert_eq!(turned(&|state| state.stable_fingerprint ^= 1), other);
     for (factor, wanted) in [(1.0 + 2e-9, &other), (1.0 - 2e-9, &other), (1.0 + 0.5e-9, &None)] {
@@ -98,6 +98,7 @@ fn forged_states_are_refused() {
         state.unit *= 2.0;
         state.total_variance /= 4.0;
         state.epsilon /= 4.0;
+        state.solver.point.epsilon /= 4.0;
     };
     assert_eq!(turned(&doubled), None);
     let mut state = good.clone();
@@ -265,7 +266,7 @@ fn the_lowest_end_is_kept_and_of_equal_ones_that_which_arrived() {
     let params = Ewca::params(2).epsilon(9.0).restarts(3);
     let good = state_of(&params, &samples, 0);
     with_run(&samples, &params, |run| {
-        let mut objective = run.objective(good.epsilon);
+        let mut objective = run.objective();
         let least = LOWER_LOSS * run.span.total_variance();
         let (converged, limited, interrupted) =
             (Termination::Converged, Termination::MaxIterations, Termination::Interrupted);
@@ -293,7 +294,7 @@ fn the_lowest_end_is_kept_and_of_equal_ones_that_which_arrived() {
             assert_eq!(second(converged, above, interrupted, Stage::Final), (attempt, interrupted, 1), "{above}");
             assert_eq!(second(converged, above, interrupted, Stage::Approach), (0, interrupted, 1), "{above}");
         }
-        let ladder = Stage::Continuation { steps_left: 1, epsilon: 4.0 * good.epsilon };
+        let ladder = Stage::Continuation { steps_left: 1 };
         for end in [interrupted, limited] {
             let kept = second(converged, -1.0, end, ladder);
             assert_eq!((kept.0, kept.2), (0, 1));
@@ -341,7 +342,7 @@ fn a_start_on_its_way_to_the_best_end_is_told() {
         assert!(!run.comes_to_the_best(&far));
         // It ends there, and counts as one that agrees.
         let mut state = with(1.0 + 0.5e-6);
-        let mut objective = run.objective(state.epsilon);
+        let mut objective = run.objective();
         run.keep(&mut objective, &mut state, Termination::Converged, None).unwrap();
         assert_eq!(state.ends, [state.best.unwrap().point.loss]);
     });
@@ -355,10 +356,16 @@ fn with_landmarks_a_saddle_is_left_only_downwards() {
         let params = Ewca::params(2).epsilon(200.0).landmarks(landmarks);
         let state = state_of(&params, &samples, 0);
         with_run(&samples, &params, |run| {
-            let mut objective = run.objective(state.epsilon);
+            let mut objective = run.objective();
             assert_eq!(objective.kernel.landmarks().is_none(), exact);
             let mut at = |frame: Matrix| {
-                objective.evaluate(frame, run.flat_potential(), &mut Balancer::default(), run.plan_goal())
+                objective.evaluate(
+                    state.epsilon,
+                    frame,
+                    run.flat_potential(),
+                    &mut Balancer::default(),
+                    run.plan_goal(),
+                )
             };
             let (rank, k) = (run.span.rank(), 2);
             let last = Matrix::from_fn(rank, k, |i, j| if i == rank - 1 - j { 1.0 } else { 0.0 });
@@ -366,7 +373,7 @@ fn with_landmarks_a_saddle_is_left_only_downwards() {
             assert!((first.loss - last.loss).abs() > 1e-3);
             let (high, low) = if first.loss > last.loss { (first, last) } else { (last, first) };
             let mut went = |from: Point, to: &Point| {
-                let solver = State { point: from, ..state.solver.clone() };
+                let solver = State::new(run.solver, from, state.solver.balancer.clone());
                 let mut state = FitState { solver, ..state.clone() };
                 let frame = to.frame.clone();
                 let leading = Leading { values: Vec::new(), frame, eigen_deficit: 0.0, is_saddle: true };
@@ -397,11 +404,11 @@ fn where_no_step_helps_a_fit_goes_on_if_algorithm_one_does() {
     let params = Ewca::params(2).epsilon(9.0).tolerance(1e-15).single_start();
     let good = state_of(&Ewca::params(2).epsilon(9.0).single_start(), &samples, 3);
     with_run(&samples, &params, |run| {
-        let mut objective = run.objective(good.epsilon);
+        let mut objective = run.objective();
         // Without a gradient L-BFGS has no direction.
         let mut stuck = good.clone();
         stuck.solver.point.gradient = Matrix::zeros(4, 2);
-        stuck.solver.curvature = lbfgs::Curvature::default();
+        stuck.solver.forget();
         (stuck.solver.point.marginal_error, stuck.solver.point.relative_gradient) = (0.0, 1.0);
         let mut ended = |loss: f64, gradient: f64| {
             let mut state = stuck.clone();
@@ -447,7 +454,7 @@ fn ends_within_a_millionth_agree() {
         let params = Ewca::params(2).epsilon(9.0 * scale * scale).restarts(1);
         let mut state = state_of(&params, &samples, 0);
         with_run(&samples, &params, |run| {
-            let mut objective = run.objective(state.epsilon);
+            let mut objective = run.objective();
             run.keep(&mut objective, &mut state, Termination::Converged, None).unwrap();
             let end = state.ends[0];
             for loss in [100.0 * end, 0.01 * end] {
@@ -490,7 +497,7 @@ fn all_starts_are_made_again_until_the_perplexity_is_met_or_rounds_are_out() {
     let params = Ewca::params(2).perplexity(3.0).restarts(1);
     let good = state_of(&params, &samples, 0);
     with_run(&samples, &params, |run| {
-        let mut objective = run.objective(good.epsilon);
+        let mut objective = run.objective();
         let point = good.solver.point.clone();
         let here = perplexity(&mut objective, &point).unwrap().overall;
         let candidate =
