@@ -4,7 +4,7 @@
 use std::io::Read;
 use std::time::Instant;
 
-use ewca::{Kernel, Matrix, Peak};
+use ewca::{KernelLayout, KernelOptions, Matrix, Peak};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<usize> = std::env::args().skip(1).map(|word| word.parse()).collect::<Result<_, _>>()?;
@@ -15,9 +15,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     std::io::stdin().read_exact(&mut bytes)?;
     let values: Vec<f64> = bytes.as_chunks::<8>().0.iter().map(|x| f64::from_le_bytes(*x)).collect();
     let scores = Matrix::from_row_major(points, dimensions, &values)?;
-    let mut kernel = Kernel::of(&scores, 1.0);
-    kernel.skip(false);
-    kernel.set_single(single == 1);
+    let all = KernelOptions { keep_far_pairs: true, ..KernelOptions::default() };
+    let mut layout = KernelLayout::new(&scores, all);
+    let kernel = layout.with_precision(&scores, 1.0, single == 1);
     // [u, u Z]: what a fit asks of a pass.
     let u = vec![1.0 / points as f64; points];
     let right =

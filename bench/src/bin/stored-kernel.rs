@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use ewca::{Kernel, Matrix};
+use ewca::{KernelLayout, KernelOptions, Matrix};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
@@ -20,19 +20,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let u = vec![1.0 / n as f64; n];
         let right = Matrix::from_fn(n, DIMENSIONS + 1, |i, c| if c == 0 { u[i] } else { u[i] * points.get(i, c - 1) });
         let best = |store: bool| {
-            let mut kernel = Kernel::new(&points, store);
-            kernel.skip(false);
+            let options = KernelOptions { store, keep_far_pairs: true, ..KernelOptions::default() };
+            let mut layout = KernelLayout::new(&points, options);
             let subspace = |at: usize| {
                 // Other points each time: what was stored does not serve.
                 let clock = Instant::now();
-                kernel.set_points(&points, 1.0 + 0.1 * at as f64);
+                let kernel = layout.at(&points, 1.0 + 0.1 * at as f64);
                 (0..PASSES).for_each(|_| drop(kernel.apply(&right, &u)));
                 clock.elapsed().as_secs_f64()
             };
             (0..3).map(subspace).fold(f64::INFINITY, f64::min)
         };
         let (stored, computed) = (best(true), best(false));
-        let memory = Kernel::bytes(n, DIMENSIONS, true) >> 20;
+        let memory = KernelLayout::bytes(n, DIMENSIONS, true) >> 20;
         let (a, b) = (1e3 * stored, 1e3 * computed);
         println!("| {n} | {a:.1} ms | {memory} MiB | {b:.1} ms | {:.1} |", b / a);
     }

@@ -147,7 +147,9 @@ pub use fit::{
     FitState, Iteration, Model, Observer, Params, Pca, Perplexity, Phase, Progress, Start, Termination, Timings,
     Unobserved, geometric,
 };
-pub use kernel::{Kernel, Peak, Work};
+pub use kernel::Kernel;
+#[doc(hidden)] // For bench/.
+pub use kernel::{KernelLayout, KernelOptions, Peak, Work};
 pub use matrix::Matrix;
 pub use samples::{Part, Samples, Scalar, Source};
 pub use simd::Simd;

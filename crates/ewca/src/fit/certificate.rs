@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::matrix::Matrix;
 use crate::samples::{Samples, Scalar};
 use crate::solvers::{Objective, Point, component_residuals, gradient_columns, is_wide, largest};
+use crate::transport::Scalings;
 
 /// Numbers by which anyone can judge a fit without trusting the solver.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -125,18 +126,18 @@ impl std::fmt::Display for Termination {
 pub(crate) fn approximation(objective: &mut Objective, point: &Point) -> Option<Approximation> {
     let span = objective.span.clone();
     let (a, k) = (&span.weights, point.scores.columns());
-    objective.kernel.set_points(&point.scores, point.epsilon);
     let landmarks = objective.kernel.landmarks()?;
-    let probe_rows = objective.kernel.probe_rows()?.to_vec();
-    let u: Vec<f64> = a.iter().zip(&point.potential).map(|(a, f)| a * f.exp()).collect();
-    let right = Matrix::from_fn(a.len(), k + 1, |i, c| if c == 0 { u[i] } else { u[i] * point.scores.get(i, c - 1) });
-    let sums = objective.kernel.exact(&right, &u);
-    let approximate = objective.kernel.apply(&right, &u);
+    let kernel = objective.kernel.at(&point.scores, point.epsilon);
+    let probe_rows = kernel.probe_rows()?;
+    let u = Scalings::new(a, &point.potential);
+    let right = u.beside(&point.scores);
+    let sums = kernel.exact(&right, &u);
+    let approximate = kernel.apply(&right, &u);
     let total: f64 = probe_rows.iter().map(|&i| a[i]).sum();
     let (mut marginal_error, mut worst_row) = (0.0, 0.0f64);
     let mut row_sums = Vec::with_capacity(a.len());
     let mut carried = Matrix::from_fn(a.len(), k, |i, c| u[i] * approximate.get(i, c + 1));
-    row_sums.extend(approximate.column(0).iter().zip(&u).map(|(sum, u)| u * sum));
+    row_sums.extend(approximate.column(0).iter().zip(&*u).map(|(sum, u)| u * sum));
     for (w, &i) in probe_rows.iter().enumerate() {
         let error = (u[i] * sums.get(w, 0) / a[i] - 1.0).abs();
         marginal_error += a[i] / total * error;

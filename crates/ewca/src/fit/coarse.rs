@@ -11,11 +11,12 @@ use super::perplexity_search::first_epsilon;
 use super::session::{MANY_SAMPLES, Session, StartingPoint, pca_frame};
 use super::{Control, Model, Observer, Phase, Progress};
 use crate::error::Result;
-use crate::kernel::{Kernel, neighbours_together};
+use crate::kernel::{KernelLayout, KernelOptions, neighbours_together};
 use crate::matrix::Matrix;
 use crate::samples::{Samples, Span};
 use crate::subspace::polar_factor;
 use crate::team::TeamHandle;
+use crate::transport::Scalings;
 
 /// The fewest samples to begin with.
 const FEWEST_SAMPLES: usize = 1600;
@@ -102,18 +103,15 @@ fn extended(
     landmarks: Option<usize>,
 ) -> Vec<f64> {
     let mut u = vec![0.0; span.weights.len()];
-    for (&i, (a, f)) in few.iter().zip(model.weights.iter().zip(potential)) {
-        u[i] = a * f.exp();
+    for (&i, scaling) in few.iter().zip(&*Scalings::new(&model.weights, potential)) {
+        u[i] = *scaling;
     }
     let sums = {
         let scores = span.scores(frame);
-        let mut kernel = Kernel::new(&scores, false);
-        if let Some(landmarks) = landmarks {
-            kernel.approximate(&scores, landmarks);
-        }
-        kernel.set_points(&scores, model.epsilon);
-        kernel.share(member.clone());
-        kernel.apply(&Matrix::from_fn(u.len(), 1, |i, _| u[i]), &span.weights)
+        let options = KernelOptions { landmarks, ..KernelOptions::default() };
+        let mut layout = KernelLayout::of_team(&scores, options, member.clone());
+        let right = Matrix::from_fn(u.len(), 1, |i, _| u[i]);
+        layout.at(&scores, model.epsilon).apply(&right, &span.weights)
     };
     // A sample that is far from the few gets the potential that balances it with itself alone.
     let bound = |i: usize| -0.5 * span.weights[i].ln();

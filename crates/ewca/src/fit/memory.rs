@@ -1,7 +1,7 @@
 //! What a fit will need, known before it starts.
 
 use crate::error::{Error, Result};
-use crate::kernel::Kernel;
+use crate::kernel::KernelLayout;
 use crate::samples::{LARGEST_GRAM, SMALL_GRAM, Samples, Scalar, strip_width};
 
 use super::perplexity_search::rows_of_first_guess;
@@ -109,13 +109,13 @@ fn most_at_once(shape: &Shape, axes: usize, store_kernel: bool) -> usize {
     // The coordinates, and four times as many while the plan carries them; when M is taken apart they are gone.
     let carried = if n < MANY_SAMPLES { times(coordinates, 4) } else { times(times(n, axes.min(48)), 4) };
     let basis = if whole { square } else { times(d, axes) };
-    let landmarks = shape.few_landmarks().map_or(0, |m| Kernel::landmark_bytes(m, k.max(axes.min(48))) / 8);
-    let finish = [basis, coordinates, carried.max(eigen), Kernel::bytes(n, k, store_kernel) / 8, landmarks];
+    let landmarks = shape.few_landmarks().map_or(0, |m| KernelLayout::landmark_bytes(m, k.max(axes.min(48))) / 8);
+    let finish = [basis, coordinates, carried.max(eigen), KernelLayout::bytes(n, k, store_kernel) / 8, landmarks];
     // Rows of distances by which the first epsilon is guessed.
     let guess = [basis, coordinates, times(n, rows_of_first_guess(n))];
     // The fit of a fifth of the samples that comes first: its data, its coordinates, its kernel.
     let few = if n < MANY_SAMPLES { 0 } else { n.div_ceil(5) };
-    let kernel = Kernel::bytes(few, k, few <= STORED_SAMPLES) / 8;
+    let kernel = KernelLayout::bytes(few, k, few <= STORED_SAMPLES) / 8;
     let coarse = [basis, coordinates, times(times(few, axes), 6), if few > 0 { kernel } else { 0 }];
     let always = [
         products,
@@ -151,11 +151,11 @@ mod tests {
     fn numbers_that_are_held_at_once_are_counted() {
         // Most at the end, for so few: basis, coordinates five times, and the kernel; beside them loadings, scores, what is kept of each
         // sample, and frames.
-        let kernel = Kernel::bytes(100, 2, true) / 8;
+        let kernel = KernelLayout::bytes(100, 2, true) / 8;
         let always = 20 * 1024 * rooms() + 3 * 40 + 8 * 200 + 48 * 100 + 24 * 40;
         assert_eq!(numbers(&shape(100, 20, 2)), always + 400 + 5 * 2000 + kernel);
         // Most at the end: basis, coordinates five times, and the kernel.
-        let kernel = Kernel::bytes(4000, 3, true) / 8;
+        let kernel = KernelLayout::bytes(4000, 3, true) / 8;
         let always = 30 * 1024 * rooms() + 3 * 90 + 8 * 12_000 + 48 * 4000 + 24 * 90;
         assert_eq!(numbers(&shape(4000, 30, 3)), always + 900 + 5 * 120_000 + kernel);
         // More features than samples: the Gram matrix is between samples, and coordinates come with its eigenvectors.
@@ -163,7 +163,7 @@ mod tests {
         let always = 200 * 1024 * rooms() + 3 * 20_000 + 8 * 800 + 48 * 200 + 24 * 800;
         assert_eq!(numbers(&shape(200, 5000, 4)), always + 9 * 40_000 + 200 * 655 * threads);
         // A larger Gram matrix is one for all threads; its eigenvectors take five times as much.
-        let kernel = Kernel::bytes(1000, 5, true) / 8;
+        let kernel = KernelLayout::bytes(1000, 5, true) / 8;
         let always = (1 << 19) * rooms() + 3 * 3000 + 8 * 5000 + 48 * 1000 + 24 * 3000;
         assert_eq!(numbers(&shape(1000, 600, 5)), always + 360_000 + 600_000 + 4 * 600_000 + kernel);
         // Many of both: 256 axes, ten times a basis, strips, and coordinates twice.
@@ -175,11 +175,11 @@ mod tests {
         assert_eq!(plan(&shape(20_000, 10_000, 100), None).unwrap().axes, 400);
         // With many samples a fit of a fifth of them comes first: six times its coordinates, and its kernel, which is stored.
         let always = 100 * 1024 * rooms() + 3 * 200 + 8 * 40_000 + 48 * 20_000 + 24 * 200;
-        let kernel = Kernel::bytes(4000, 2, true) / 8;
+        let kernel = KernelLayout::bytes(4000, 2, true) / 8;
         assert_eq!(numbers(&shape(20_000, 100, 2)), always + 10_000 + 2_000_000 + 6 * 400_000 + kernel);
         // Where that is not stored, the end takes more, though M is made by 48 columns at a time.
         let always = 100 * 1024 * rooms() + 3 * 200 + 8 * 80_000 + 48 * 40_000 + 24 * 200;
-        let kernel = Kernel::bytes(40_000, 2, false) / 8;
+        let kernel = KernelLayout::bytes(40_000, 2, false) / 8;
         assert_eq!(numbers(&shape(40_000, 100, 2)), always + 10_000 + 4_000_000 + 4 * 48 * 40_000 + kernel);
     }
 
@@ -198,7 +198,7 @@ mod tests {
     fn landmarks_take_room_of_their_own() {
         // Where the end takes the most.
         let few = Shape { landmarks: Some(800), ..shape(5000, 30, 2) };
-        let taken = Kernel::landmark_bytes(800, 30) / 8;
+        let taken = KernelLayout::landmark_bytes(800, 30) / 8;
         assert_eq!(numbers(&few), numbers(&shape(5000, 30, 2)) + taken);
     }
 
@@ -230,7 +230,7 @@ mod tests {
         // Order by the features, as in a team, and coordinates of its own samples.
         let shared = Shape { own: 100, not_in_memory: true, ..shape(1000, 2000, 2) };
         let always = (1 << 19) * rooms() + 3 * 4000 + 8 * 2000 + 48 * 1000 + 24 * 4000;
-        let kernel = Kernel::bytes(1000, 2, true) / 8;
+        let kernel = KernelLayout::bytes(1000, 2, true) / 8;
         assert_eq!(numbers(&shared), always + 4_000_000 + 200_000 + 5 * 4_000_000 + kernel);
     }
 }

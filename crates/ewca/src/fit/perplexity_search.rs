@@ -11,7 +11,7 @@ use crate::matrix::{Matrix, dot};
 use crate::parallel;
 use crate::samples::Span;
 use crate::solvers::{Objective, Point};
-use crate::transport::row_entropies;
+use crate::transport::{Scalings, row_entropies};
 
 /// The smallest epsilon of a search, in units of the smallest component: samples that still share something are at the same place.
 const SMALLEST_EPSILON: f64 = 1e-12;
@@ -161,11 +161,11 @@ impl PerplexitySearch {
 }
 
 pub(super) fn perplexity(objective: &mut Objective, point: &Point) -> Result<Perplexity> {
-    objective.kernel.set_points(&point.scores, point.epsilon);
-    let u: Vec<f64> = objective.span.weights.iter().zip(&point.potential).map(|(a, f)| a * f.exp()).collect();
+    let u = Scalings::new(&objective.span.weights, &point.potential);
     let Span { weights, total_count, .. } = &*objective.span;
-    let entropies = row_entropies(&objective.kernel, &u, weights, *total_count);
-    match objective.kernel.probe_rows() {
+    let kernel = objective.kernel.at(&point.scores, point.epsilon);
+    let entropies = row_entropies(kernel, &u, weights, *total_count);
+    match kernel.probe_rows() {
         Some(probe_rows) => Perplexity::of(&entropies, &probe_rows.iter().map(|&i| weights[i]).collect::<Vec<_>>()),
         None => Perplexity::of(&entropies, weights),
     }

@@ -9,7 +9,7 @@ use super::perplexity_search::{PerplexitySearch, first_epsilon, target};
 use super::state::{Candidate, FitState, Stage, Starts, fingerprint, is_positive, stable_fingerprint};
 use super::{Model, Observer, Phase, Termination};
 use crate::error::{Error, Result};
-use crate::kernel::Kernel;
+use crate::kernel::{KernelLayout, KernelOptions};
 use crate::matrix::{Matrix, symmetric_eigen};
 use crate::parallel::StopFlag;
 use crate::samples::{Reduction, Samples, Scalar, Span};
@@ -194,15 +194,14 @@ impl<'a> Session<'a> {
     pub(super) fn objective(&self) -> Objective {
         // Samples stand together by their principal components: where they are in the subspace is not much different.
         let layout_points = self.span.leading_axes(self.params.components);
-        let mut kernel = Kernel::new(&layout_points, self.store_kernel);
-        kernel.skip(self.params.skip_far_pairs);
-        if let Some(landmarks) = self.params.landmarks.filter(|m| *m < layout_points.rows()) {
-            kernel.approximate(&layout_points, landmarks);
-        }
-        kernel.share(self.member.clone());
+        let options = KernelOptions {
+            store: self.store_kernel,
+            keep_far_pairs: !self.params.skip_far_pairs,
+            landmarks: self.params.landmarks.filter(|m| *m < layout_points.rows()),
+        };
         Objective {
             span: self.span.clone(),
-            kernel,
+            kernel: KernelLayout::of_team(&layout_points, options, self.member.clone()),
             single: self.params.single_precision,
             max_plan_passes: MAX_PLAN_PASSES,
             stop: if self.may_break_off_plans() { self.stop.clone() } else { StopFlag::default() },

@@ -22,6 +22,9 @@ pub(super) trait Element: Copy + Default + PartialEq + Send + Sync + Into<f64> +
 
     fn nearest(x: f64) -> Self;
 
+    /// Numbers in double precision, where this is that.
+    fn of_doubles(values: &[f64]) -> Option<&[Self]>;
+
     /// Runs `job` compiled for the best instruction set of this machine.
     fn dispatch(job: impl Job<Self>);
 }
@@ -122,6 +125,10 @@ impl Element for f64 {
         x
     }
 
+    fn of_doubles(values: &[f64]) -> Option<&[Self]> {
+        Some(values)
+    }
+
     fn dispatch(job: impl Job<Self>) {
         #[cfg(target_arch = "x86_64")]
         match Simd::in_use() {
@@ -146,6 +153,10 @@ impl Element for f32 {
 
     fn nearest(x: f64) -> Self {
         x as f32
+    }
+
+    fn of_doubles(_: &[f64]) -> Option<&[Self]> {
+        None
     }
 
     fn dispatch(job: impl Job<Self>) {

@@ -1,141 +1,136 @@
 //! The Gaussian kernel of the scores, K_ij = exp(-|z_i - z_j|^2 / epsilon), as passes over tiles.
 //!
-//! A *pass* is one application of the n x n kernel to a few columns. Points stand in blocks (`arrange`), and a pass goes over pairs
-//! of blocks: K is symmetric, so that each pair is computed once and serves both its blocks. The kernel is either stored (small
-//! n) or computed anew in every pass; both give the same bits. Pairs that are too far apart to matter are left out, and a bound of
-//! what was left out is kept.
+//! A *pass* is one application of the n x n kernel to a few columns. A [`KernelLayout`] says where points stand and how passes are
+//! made; [`KernelLayout::at`] gives the [`Kernel`] of scores at an epsilon, with which passes are made: over all pairs of points
+//! (`exact`), or by an approximation (`nystrom`).
 //!
 //! This is the only module with `unsafe` code: instructions of the processor (`lanes`), behind the test that it has them.
 
 mod arrange;
-mod landmarks;
+mod bounds;
+mod exact;
 mod lanes;
+mod nystrom;
 mod peak;
+mod tally;
 mod tile;
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::Arc;
 
-use arrange::{Arrangement, FEWEST_SORTED_POINTS, in_blocks_of_neighbours, padded, pair_bytes, rounds, tournament};
-use landmarks::Landmarks;
-pub use peak::Peak;
-
+use arrange::{Arrangement, FEWEST_SORTED_POINTS, in_blocks_of_neighbours, padded, pair_bytes};
+use exact::Exact;
 use lanes::{Element, Job, Lanes, exp_of_minus};
-use tile::{Fill, Multiply, PADDING, Pair};
-
-use serde::{Deserialize, Serialize};
+use nystrom::{Landmarks, Nystrom};
+pub use peak::Peak;
+use tally::Counts;
+pub(crate) use tally::Tally;
+pub use tally::Work;
+use tile::PADDING;
 
 use crate::matrix::Matrix;
-use crate::parallel;
 use crate::team::TeamHandle;
 
 /// Multiply-adds that an exponential is worth.
 const EXP_COST: usize = 14;
-/// The share of a plan's mass that a pass may leave out.
-const NEGLIGIBLE: f64 = 1e-13;
-/// Squared distances (divided by epsilon) beyond which a pair of blocks is left out in any case, and below which it never is.
-const FAR: f64 = 80.0;
-const NEAR: f64 = 25.0;
 
-/// The Gaussian kernel K_ij = exp(-|z_i - z_j|^2 / epsilon) between n points, in memory that grows with n alone.
-///
-/// ```
-/// use ewca::{Kernel, Matrix};
-/// let points = Matrix::from_row_major(3, 1, &[0.0, 1.0, 3.0])?;
-/// let sums = Kernel::of(&points, 2.0).apply(&Matrix::from_row_major(3, 1, &[1.0, 1.0, 1.0])?, &[1.0; 3]);
-/// assert!((sums.get(0, 0) - (1.0 + (-0.5f64).exp() + (-4.5f64).exp())).abs() < 1e-15);
-/// # Ok::<(), ewca::Error>(())
-/// ```
-#[derive(Debug, Default)]
-pub struct Kernel {
+/// How passes over a kernel are made.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct KernelOptions {
+    /// Keeps K in memory: for a few thousand points at most, in one process.
+    pub store: bool,
+    /// Never leaves a pair of points out. By default, among many points, those that cannot matter are.
+    pub keep_far_pairs: bool,
+    /// Approximates K by so many landmarks: see `nystrom`. Pairs are not left out then, and all is done in double precision.
+    pub landmarks: Option<usize>,
+}
+
+/// Where points stand, and how passes over them are made.
+#[derive(Debug)]
+pub struct KernelLayout {
+    shared: Arc<Shared>,
+    /// The last one that was asked for, whose memory is used again.
+    kernel: Option<Kernel>,
+}
+
+/// What all kernels of a layout share.
+#[derive(Debug)]
+struct Shared {
     arrangement: Arrangement,
-    dimensions: usize,
-    /// Coordinates divided by sqrt(epsilon), each point at its place, coordinate by coordinate.
-    scaled: Vec<f64>,
-    /// The same in single precision, when passes are to be made in it.
-    single: Option<Vec<f32>>,
-    /// Lower bounds of the squared distance between points of each block and of those before it.
-    gaps: Vec<Vec<f32>>,
-    /// K itself, pair of blocks by pair of blocks, when it is stored.
-    stored: Option<Vec<Vec<f64>>>,
-    /// What K is approximated by, when it is.
+    store: bool,
+    skip_far_pairs: bool,
     landmarks: Option<Landmarks>,
-    /// Whether pairs of blocks may be left out.
-    skipping: bool,
-    /// Who computes some of the pairs.
     member: TeamHandle,
-    passes: AtomicUsize,
-    /// Pairs of blocks in all passes, and those that were computed.
-    pairs: AtomicUsize,
-    computed: AtomicUsize,
-    /// The bits of the largest share of mass that a pass may have left out.
-    left_out: AtomicU64,
+    counts: Counts,
 }
 
-/// What passes are counted by: kept in a saved fit, so that a resumed one reports the same.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Tally {
-    pub passes: usize,
-    /// Pairs of blocks in all passes, and those that were computed.
-    pairs: usize,
-    computed: usize,
-    left_out: f64,
-}
-
-/// What the passes of a kernel took.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Work {
-    /// Applications of the whole kernel.
-    pub passes: usize,
-    /// The part of all pairs of blocks that was computed.
-    pub computed: f64,
-    /// A bound of the share of a plan's mass that any pass left out.
-    pub left_out: f64,
-}
-
-impl Kernel {
-    /// A kernel between as many points as `layout_points` has rows, which stand in blocks by `layout_points`; `store` says whether K is to be kept in
-    /// memory (for a few thousand points at most).
-    pub fn new(layout_points: &Matrix, store: bool) -> Self {
-        let arrangement = Arrangement::new(layout_points);
-        let skipping = layout_points.rows() > FEWEST_SORTED_POINTS;
-        Self { arrangement, stored: store.then(Vec::new), skipping, ..Self::default() }
+impl KernelLayout {
+    /// Points by whose places the rows of scores stand together: as many as the scores will have.
+    pub fn new(layout_points: &Matrix, options: KernelOptions) -> Self {
+        Self::of_team(layout_points, options, TeamHandle::default())
     }
 
-    /// A kernel of the rows of `scores` alone, computed in each pass.
-    pub fn of(scores: &Matrix, epsilon: f64) -> Self {
-        let mut kernel = Self::new(scores, false);
-        kernel.set_points(scores, epsilon);
-        kernel
+    /// The same, where other processes compute some of the pairs: they have the same points and make the same passes.
+    pub(crate) fn of_team(layout_points: &Matrix, options: KernelOptions, member: TeamHandle) -> Self {
+        let KernelOptions { store, keep_far_pairs, landmarks } = options;
+        let mut arrangement = Arrangement::new(layout_points);
+        let landmarks = landmarks.map(|count| Landmarks::new(layout_points, count, &mut arrangement));
+        let exact = landmarks.is_none();
+        let shared = Shared {
+            store: store && exact && member.is_alone(),
+            skip_far_pairs: !keep_far_pairs && exact && layout_points.rows() > FEWEST_SORTED_POINTS,
+            arrangement,
+            landmarks,
+            member,
+            counts: Counts::default(),
+        };
+        Self { shared: Arc::new(shared), kernel: None }
     }
 
-    /// Never, or (for many points) wherever it does not matter, leaves pairs of blocks out.
-    pub fn skip(&mut self, skipping: bool) {
-        self.skipping = skipping && self.arrangement.places.len() > FEWEST_SORTED_POINTS;
-        if self.skipping && !self.scaled.is_empty() {
-            self.measure_blocks();
-        }
+    /// The kernel of the rows of `scores`.
+    pub fn at(&mut self, scores: &Matrix, epsilon: f64) -> &Kernel {
+        self.with_precision(scores, epsilon, false)
     }
 
-    /// From now on an approximation by `count` landmarks, spread over the points `layout_points`: see [`landmarks`]. Pairs are not left out then,
-    /// and all is done in double precision.
-    pub(crate) fn approximate(&mut self, layout_points: &Matrix, count: usize) {
-        (self.stored, self.skipping, self.single) = (None, false, None);
-        self.scaled.clear();
-        self.landmarks = Some(Landmarks::new(layout_points, count, &mut self.arrangement));
+    /// The same, with passes in single precision (sums over blocks stay in double) where they are neither stored nor approximate.
+    pub fn with_precision(&mut self, scores: &Matrix, epsilon: f64, single: bool) -> &Kernel {
+        let points = Points::new(&self.shared, scores, epsilon);
+        let mut kernel = match self.kernel.take() {
+            Some(kernel) if kernel.points.scaled == points.scaled => kernel,
+            last => {
+                let method: Box<dyn Method> = match &self.shared.landmarks {
+                    Some(landmarks) => Box::new(Nystrom::new(landmarks, &points)),
+                    None => Box::new(Exact::new(&points, last.and_then(|last| last.method.into_stored()))),
+                };
+                Kernel { points, method }
+            }
+        };
+        kernel.method.set_single(single, &kernel.points);
+        self.kernel.insert(kernel)
     }
 
     /// The number of landmarks, where K is approximated.
     pub(crate) fn landmarks(&self) -> Option<usize> {
-        self.landmarks.as_ref().map(Landmarks::count)
+        self.shared.landmarks.as_ref().map(Landmarks::count)
     }
 
-    /// Shares the pairs of blocks with other processes, which have the same points and make the same passes.
-    pub(crate) fn share(&mut self, member: TeamHandle) {
-        if !member.is_alone() {
-            self.stored = None;
-        }
-        self.member = member;
+    /// Number of passes so far.
+    pub fn passes(&self) -> usize {
+        self.shared.counts.passes()
+    }
+
+    /// What the passes so far took.
+    pub fn work(&self) -> Work {
+        self.shared.counts.tally().work()
+    }
+
+    /// The counts so far.
+    pub(crate) fn tally(&self) -> Tally {
+        self.shared.counts.tally()
+    }
+
+    /// Goes on counting from here.
+    pub(crate) fn count_from(&mut self, tally: Tally) {
+        self.shared.counts.set(tally);
     }
 
     /// Bytes that a kernel between n points in k dimensions takes, with what a pass of k + 1 columns holds.
@@ -150,108 +145,100 @@ impl Kernel {
     pub(crate) fn landmark_bytes(landmarks: usize, dimensions: usize) -> usize {
         Landmarks::numbers(landmarks, dimensions + 1).saturating_mul(8)
     }
+}
 
-    /// Takes the rows of `scores` as the points. Does nothing when they are the points already.
-    pub fn set_points(&mut self, scores: &Matrix, epsilon: f64) {
+/// Points at their places.
+#[derive(Debug)]
+struct Points {
+    shared: Arc<Shared>,
+    dimensions: usize,
+    /// Coordinates divided by sqrt(epsilon), coordinate by coordinate.
+    scaled: Vec<f64>,
+}
+
+impl Points {
+    fn new(shared: &Arc<Shared>, scores: &Matrix, epsilon: f64) -> Self {
         let scale = 1.0 / epsilon.sqrt();
         let columns = (0..scores.columns()).map(|j| scores.column(j));
-        let mut scaled = self.arrangement.scattered(columns, |z| z * scale);
-        if let Some(landmarks) = &self.landmarks {
-            landmarks.place(&self.arrangement, &mut scaled);
+        let mut scaled = shared.arrangement.scattered(columns, |z| z * scale);
+        if let Some(landmarks) = &shared.landmarks {
+            landmarks.place(&shared.arrangement, &mut scaled);
         }
-        if scaled == self.scaled {
-            return;
-        }
-        (self.dimensions, self.scaled) = (scores.columns(), scaled);
-        if let Some(landmarks) = &mut self.landmarks {
-            landmarks.factor(self.arrangement.stride, &self.scaled);
-        }
-        if let Some(single) = &mut self.single {
-            *single = self.scaled.iter().map(|&x| x as f32).collect();
-        }
-        if self.skipping {
-            self.measure_blocks();
-        }
-        if let Some(mut stored) = self.stored.take() {
-            let pairs: Vec<(usize, usize)> = tournament(self.arrangement.blocks.len()).collect();
-            stored.resize_with(pairs.len(), Vec::new);
-            let work = self.scaled.len() * self.arrangement.stride * (self.dimensions + EXP_COST) / 2;
-            parallel::for_chunks(&mut stored, 1, work, |at, tile| {
-                let pair = self.pair(pairs[at], &self.scaled);
-                tile[0].resize(pair.rows.len() * pair.columns.len(), 0.0);
-                f64::dispatch(Fill { pair, out: &mut tile[0] });
-            });
-            self.stored = Some(stored);
-        }
+        Self { shared: shared.clone(), dimensions: scores.columns(), scaled }
+    }
+}
+
+/// A way to make passes. The columns carry a plan with the scalings `u` (a exp f): where u_i K_ij u_j is nothing beside the plan's
+/// mass, K_ij may be taken for 0.
+trait Method: std::fmt::Debug + Send + Sync {
+    /// K `right`.
+    fn apply(&self, points: &Points, right: &Matrix, u: &[f64]) -> Matrix;
+
+    /// The same for `right` = [u, diag(u) Z] with the points Z, up to a factor: columns from which the derivative of u'Ku by the points
+    /// follows. They differ from K `right` only where K is approximated.
+    fn apply_with_points(&self, points: &Points, right: &Matrix, u: &[f64]) -> Matrix {
+        self.apply(points, right, u)
     }
 
-    /// Makes passes in single precision (sums over blocks stay in double), or back in double.
-    pub fn set_single(&mut self, single: bool) {
-        if self.landmarks.is_none() && single != self.single.is_some() {
-            self.single = single.then(|| self.scaled.iter().map(|&x| x as f32).collect());
-        }
-    }
+    /// The exact K `right`, and with `with_cost` one column more, the sums of K_ij D_ij right_j0 with D = -log K; in all rows, or in the
+    /// rows that are known exactly.
+    fn exact(&self, points: &Points, right: &Matrix, u: &[f64], with_cost: bool) -> Matrix;
 
-    /// Number of passes so far.
-    pub fn passes(&self) -> usize {
-        self.passes.load(Ordering::Relaxed)
-    }
+    /// Makes passes in single precision, or back in double, where that can be.
+    fn set_single(&mut self, _single: bool, _points: &Points) {}
 
-    /// The counts so far.
-    pub(crate) fn tally(&self) -> Tally {
-        Tally {
-            passes: self.passes(),
-            pairs: self.pairs.load(Ordering::Relaxed),
-            computed: self.computed.load(Ordering::Relaxed),
-            left_out: f64::from_bits(self.left_out.load(Ordering::Relaxed)),
-        }
+    /// What K was stored in, to be used again.
+    fn into_stored(self: Box<Self>) -> Option<Vec<Vec<f64>>> {
+        None
     }
+}
 
-    /// Goes on counting from here.
-    pub(crate) fn count_from(&mut self, tally: Tally) {
-        self.passes = tally.passes.into();
-        (self.pairs, self.computed) = (tally.pairs.into(), tally.computed.into());
-        self.left_out = tally.left_out.max(0.0).to_bits().into();
-    }
+/// The Gaussian kernel K_ij = exp(-|z_i - z_j|^2 / epsilon) between n points, in memory that grows with n alone.
+///
+/// ```
+/// use ewca::{Kernel, Matrix};
+/// let points = Matrix::from_row_major(3, 1, &[0.0, 1.0, 3.0])?;
+/// let sums = Kernel::of(&points, 2.0).apply(&Matrix::from_row_major(3, 1, &[1.0, 1.0, 1.0])?, &[1.0; 3]);
+/// assert!((sums.get(0, 0) - (1.0 + (-0.5f64).exp() + (-4.5f64).exp())).abs() < 1e-15);
+/// # Ok::<(), ewca::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Kernel {
+    points: Points,
+    method: Box<dyn Method>,
+}
 
-    /// What the passes so far took.
-    pub fn work(&self) -> Work {
-        let Tally { passes, pairs, computed, left_out } = self.tally();
-        Work { passes, computed: if pairs > 0 { computed as f64 / pairs as f64 } else { 1.0 }, left_out }
+impl Kernel {
+    /// The kernel of the rows of `scores`, computed in each pass.
+    pub fn of(scores: &Matrix, epsilon: f64) -> Self {
+        let shared = KernelLayout::new(scores, KernelOptions::default()).shared;
+        let points = Points::new(&shared, scores, epsilon);
+        Self { method: Box::new(Exact::new(&points, None)), points }
     }
 
     /// One pass: K `right`. The columns carry a plan with the scalings `u` (a exp f): where u_i K_ij u_j is nothing beside the
     /// plan's mass, K_ij may be taken for 0.
+    ///
+    /// # Panics
+    /// Where `right` or `u` have not one row for each point.
     pub fn apply(&self, right: &Matrix, u: &[f64]) -> Matrix {
-        if let Some(landmarks) = &self.landmarks {
-            return self.apply_nystrom(landmarks, right, u);
-        }
-        match &self.single {
-            Some(points) if self.stored.is_none() => self.pass(points, right, u, false),
-            _ => self.pass(&self.scaled, right, u, false),
-        }
+        self.method.apply(&self.points, right, u)
     }
 
     /// The same for `right` = [u, diag(u) Z] with the points Z, up to a factor: columns from which the derivative of u'Ku by the points
     /// follows. They differ from K `right` only where K is approximated.
     pub(crate) fn apply_with_points(&self, right: &Matrix, u: &[f64]) -> Matrix {
-        match &self.landmarks {
-            Some(landmarks) => self.near_with_points(landmarks, right, u),
-            None => self.apply(right, u),
-        }
+        self.method.apply_with_points(&self.points, right, u)
     }
 
     /// The points whose rows are known exactly where K is approximated; None where all are.
     pub(crate) fn probe_rows(&self) -> Option<&[usize]> {
-        self.landmarks.as_ref().map(Landmarks::probe_rows)
+        self.points.shared.landmarks.as_ref().map(Landmarks::probe_rows)
     }
 
     /// The exact K `right`, in the rows of the probe_rows alone where there are some.
     pub(crate) fn exact(&self, right: &Matrix, u: &[f64]) -> Matrix {
-        match &self.landmarks {
-            Some(landmarks) => self.at_witnesses(landmarks, right, false),
-            None => self.apply(right, u),
-        }
+        self.method.exact(&self.points, right, u, false)
     }
 
     /// One pass: the entropy of each row of the distribution q_ij proportional to u_j K_ij. Where K is approximated, of the rows of
@@ -260,10 +247,7 @@ impl Kernel {
         // With D = -log K and t_i = sum_j u_j K_ij:  H_i = log t_i - sum_j u_j K_ij (log u_j - D_ij) / t_i.
         let logs = |u: f64| if u > 0.0 { u * u.ln() } else { 0.0 };
         let right = Matrix::from_fn(u.len(), 2, |j, c| if c == 0 { u[j] } else { logs(u[j]) });
-        let sums = match &self.landmarks {
-            Some(landmarks) => self.at_witnesses(landmarks, &right, true),
-            None => self.pass(&self.scaled, &right, u, true),
-        };
+        let sums = self.method.exact(&self.points, &right, u, true);
         (0..sums.rows())
             .map(|i| {
                 let total = sums.get(i, 0);
@@ -275,10 +259,13 @@ impl Kernel {
     }
 
     /// One row of K.
+    ///
+    /// # Panics
+    /// Where there is no such point.
     pub fn row(&self, row: usize) -> Vec<f64> {
-        let (places, stride) = (&self.arrangement.places, self.arrangement.stride);
+        let Arrangement { places, stride, .. } = &self.points.shared.arrangement;
         let mut line = vec![0.0; places.len().next_multiple_of(4 * PADDING)];
-        for coordinate in self.scaled.chunks_exact(stride) {
+        for coordinate in self.points.scaled.chunks_exact(*stride) {
             let x = coordinate[places[row]];
             line.iter_mut().zip(places).for_each(|(sum, &place)| *sum += (x - coordinate[place]).powi(2));
         }
@@ -287,178 +274,15 @@ impl Kernel {
         line
     }
 
-    fn pair<'a, E>(&self, (i, j): (usize, usize), points: &'a [E]) -> Pair<'a, E> {
-        let Arrangement { blocks, stride, .. } = &self.arrangement;
-        Pair { points, stride: *stride, rows: blocks[i].clone(), columns: blocks[j].clone() }
+    /// Number of passes so far.
+    pub fn passes(&self) -> usize {
+        self.points.shared.counts.passes()
     }
-
-    /// K `right`, and with `with_cost` one column more: the sums of K_ij D_ij right_j0.
-    fn pass<E: Element>(&self, points: &[E], right: &Matrix, u: &[f64], with_cost: bool) -> Matrix {
-        let Arrangement { blocks, stride, .. } = &self.arrangement;
-        let count = right.columns();
-        let columns = count + usize::from(with_cost);
-        let placed = self.arrangement.scattered((0..count).map(|c| right.column(c)), E::nearest);
-        let sums: Vec<Mutex<Vec<f64>>> = blocks.iter().map(|b| Mutex::new(vec![0.0; b.len() * columns])).collect();
-        // Every so-many-th pair: each process gets its share of the near and of the far ones.
-        let (rank, size) = (self.member.rank(), self.member.size());
-        let pairs = self.pairs_that_matter(u).into_iter().skip(rank).step_by(size);
-        // Where K is stored, its tiles are numbered as in a whole tournament: with few points no pair is left out.
-        let numbers = (self.stored.is_some() && !with_cost).then(|| tile_numbers(blocks.len()));
-        let work = stride * stride / 2 * (columns + self.dimensions + EXP_COST) / size;
-        for round in rounds(pairs, blocks.len()) {
-            let share = work / blocks.len().max(1);
-            let singles: Vec<std::ops::Range<usize>> = parallel::blocks(round.len(), 1);
-            parallel::map(&singles, share, |at| {
-                let (i, j) = round[at.start];
-                let stored = numbers.as_ref().and_then(|numbers| self.tile::<E>(numbers[i * blocks.len() + j]));
-                // Nobody else has these blocks in this round: the locks are always free.
-                let mut rows = sums[i].lock().unwrap_or_else(|broken| broken.into_inner());
-                let mut others = (i != j).then(|| sums[j].lock().unwrap_or_else(|broken| broken.into_inner()));
-                E::dispatch(Multiply {
-                    pair: self.pair((i, j), points),
-                    stored,
-                    right: &placed,
-                    count,
-                    with_cost,
-                    row_sums: &mut rows,
-                    column_sums: others.as_mut().map(|others| others.as_mut_slice()),
-                });
-            });
-        }
-        self.passes.fetch_add(1, Ordering::Relaxed);
-        let sums: Vec<Vec<f64>> = sums.into_iter().map(|s| s.into_inner().unwrap_or_else(|b| b.into_inner())).collect();
-        self.member.summed(self.arrangement.rows_of(&sums, columns))
-    }
-
-    /// A stored tile, which is in double precision.
-    fn tile<E: Element>(&self, number: usize) -> Option<&[E]> {
-        let tile: &dyn std::any::Any = self.stored.as_ref()?.get(number)?;
-        tile.downcast_ref::<Vec<E>>().map(Vec::as_slice)
-    }
-
-    /// Pairs of blocks, without those that cannot matter: the mass of a plan between two blocks is at most
-    /// U_i U_j exp(-d^2), with the sums U of the blocks' scalings and the distance d of their boxes.
-    fn pairs_that_matter(&self, u: &[f64]) -> Vec<(usize, usize)> {
-        let count = self.arrangement.blocks.len();
-        let all = tournament(count);
-        let total = count * (count + 1) / 2;
-        self.pairs.fetch_add(total, Ordering::Relaxed);
-        if !self.skipping {
-            self.computed.fetch_add(total, Ordering::Relaxed);
-            return all.collect();
-        }
-        let masses = self.block_sums(u);
-        let share = NEGLIGIBLE / (count * count) as f64;
-        let mut left_out = 0.0;
-        let matters = |&(i, j): &(usize, usize)| {
-            if i == j {
-                return true;
-            }
-            let mass = masses[i] * masses[j] * f64::exp(-f64::from(self.gaps[j][i]));
-            left_out += if mass > share { 0.0 } else { 2.0 * mass };
-            mass > share
-        };
-        let pairs: Vec<(usize, usize)> = all.filter(matters).collect();
-        self.computed.fetch_add(pairs.len(), Ordering::Relaxed);
-        self.left_out.fetch_max(f64::to_bits(left_out), Ordering::Relaxed);
-        pairs
-    }
-
-    fn block_sums(&self, u: &[f64]) -> Vec<f64> {
-        let placed = self.arrangement.scattered([u].into_iter(), |u| u);
-        self.arrangement.blocks.iter().map(|block| placed[block.clone()].iter().sum()).collect()
-    }
-
-    /// A lower bound of the squared distance between points of two blocks, divided by epsilon: by their boxes, by the balls around
-    /// the boxes' middles, or by how far they are apart on the line through the middles.
-    fn distance_bound(&self, i: usize, j: usize, blocks: &[BlockBounds]) -> f64 {
-        let (one, other) = (&blocks[i], &blocks[j]);
-        let apart = |((low, high), (other_low, other_high)): (&(f64, f64), &(f64, f64))| {
-            (other_low - high).max(low - other_high).max(0.0).powi(2)
-        };
-        let by_boxes: f64 = one.ends.iter().zip(&other.ends).map(apart).sum();
-        let line: Vec<f64> = one.middle.iter().zip(&other.middle).map(|(x, y)| y - x).collect();
-        let length = line.iter().map(|x| x * x).sum::<f64>();
-        let by_balls = (length.sqrt() - one.radius - other.radius).max(0.0).powi(2);
-        let bound = by_boxes.max(by_balls);
-        if bound > FAR || length < NEAR {
-            return bound;
-        }
-        let stride = self.arrangement.stride;
-        let ends = |block: usize| {
-            let start = self.arrangement.blocks[block].start;
-            let mut along = vec![0.0; blocks[block].count];
-            for (l, step) in line.iter().enumerate() {
-                let coordinate = &self.scaled[l * stride + start..][..along.len()];
-                along.iter_mut().zip(coordinate).for_each(|(sum, x)| *sum += step * x);
-            }
-            along.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &x| (x.min(low), x.max(high)))
-        };
-        let apart = (ends(j).0 - ends(i).1).max(0.0);
-        (apart * apart / length).max(bound)
-    }
-
-    /// Finds out how far apart the blocks are.
-    fn measure_blocks(&mut self) {
-        let Arrangement { blocks, places, stride } = &self.arrangement;
-        let empty =
-            BlockBounds { ends: vec![(f64::INFINITY, f64::NEG_INFINITY); self.dimensions], ..BlockBounds::default() };
-        let mut measured = vec![empty; blocks.len()];
-        let starts: Vec<usize> = blocks.iter().map(|block| block.start).collect();
-        let block_of = |place: usize| starts.partition_point(|&start| start <= place) - 1;
-        let coordinate = |l: usize, place: usize| self.scaled[l * stride + place];
-        for &place in places {
-            let block = &mut measured[block_of(place)];
-            block.count += 1;
-            for (l, ends) in block.ends.iter_mut().enumerate() {
-                let x = coordinate(l, place);
-                *ends = (ends.0.min(x), ends.1.max(x));
-            }
-        }
-        for block in &mut measured {
-            block.middle = block.ends.iter().map(|(low, high)| 0.5 * (low + high)).collect();
-        }
-        for &place in places {
-            let block = &mut measured[block_of(place)];
-            let from_middle = |(l, middle): (usize, &f64)| (coordinate(l, place) - middle).powi(2);
-            let distance: f64 = block.middle.iter().enumerate().map(from_middle).sum();
-            block.radius = block.radius.max(distance.sqrt());
-        }
-        let lines = parallel::blocks(blocks.len(), 1);
-        let work = parallel::work(&[blocks.len(), blocks.len(), 64, self.dimensions]);
-        let gaps = parallel::map(&lines, work, |line| {
-            // A little less than what was computed, for its rounding.
-            let gap = |j: usize| (self.distance_bound(line.start, j, &measured) * (1.0 - 1e-6)) as f32;
-            (0..line.start).map(gap).collect::<Vec<f32>>()
-        });
-        self.gaps = gaps;
-    }
-}
-
-/// What is known of a block of points.
-#[derive(Debug, Clone, Default)]
-struct BlockBounds {
-    /// Points that are no padding.
-    count: usize,
-    /// The lower and upper end in each coordinate, and half-way between them.
-    ends: Vec<(f64, f64)>,
-    middle: Vec<f64>,
-    /// The largest distance from the middle.
-    radius: f64,
 }
 
 /// The rows of `points` in an order in which neighbours stand together.
 pub(crate) fn neighbours_together(points: &Matrix) -> Vec<usize> {
     in_blocks_of_neighbours(points).0
-}
-
-/// The number of each pair (i <= j) in the tournament, at i * blocks + j.
-fn tile_numbers(blocks: usize) -> Vec<usize> {
-    let mut numbers = vec![0; blocks * blocks];
-    for (number, (i, j)) in tournament(blocks).enumerate() {
-        numbers[i * blocks + j] = number;
-    }
-    numbers
 }
 
 /// `values = exp(-values)`, for values >= 0.
@@ -499,9 +323,9 @@ mod tests {
     }
 
     fn kernel(scores: &Matrix, epsilon: f64, store: bool) -> Kernel {
-        let mut kernel = Kernel::new(scores, store);
-        kernel.set_points(scores, epsilon);
-        kernel
+        let mut layout = KernelLayout::new(scores, KernelOptions { store, ..KernelOptions::default() });
+        layout.at(scores, epsilon);
+        layout.kernel.unwrap()
     }
 
     #[test]
@@ -535,16 +359,13 @@ mod tests {
         let scores = clustered(n, 4);
         let u = vec![1.0 / n as f64; n];
         let right = Matrix::from_fn(n, 5, |i, j| if j == 0 { u[i] } else { u[i] * scores.get(i, j - 1) });
-        let whole = {
-            let mut kernel = kernel(&scores, 1.0, false);
-            kernel.skip(false);
-            kernel.apply(&right, &u)
-        };
-        let kernel = kernel(&scores, 1.0, false);
-        let part = kernel.apply(&right, &u);
-        let work = kernel.work();
+        let all = KernelOptions { keep_far_pairs: true, ..KernelOptions::default() };
+        let whole = KernelLayout::new(&scores, all).at(&scores, 1.0).apply(&right, &u);
+        let mut layout = KernelLayout::new(&scores, KernelOptions::default());
+        let part = layout.at(&scores, 1.0).apply(&right, &u);
+        let work = layout.work();
         assert!(work.computed < 0.35, "{work:?}");
-        assert!(work.left_out <= NEGLIGIBLE);
+        assert!(work.left_out <= 1e-13);
         let missing: f64 = (0..n).map(|i| u[i] * (whole.get(i, 0) - part.get(i, 0)).abs()).sum();
         assert!(missing <= work.left_out + 1e-16, "{missing} {work:?}");
         let i = 4321;
@@ -558,10 +379,9 @@ mod tests {
         let scores = clustered(n, 3);
         let u = vec![1.0 / n as f64; n];
         let right = Matrix::from_fn(n, 3, |i, j| u[i] * (1.0 + (i * j) as f64 / n as f64));
-        let mut kernel = kernel(&scores, 40.0, false);
-        let double = kernel.apply(&right, &u);
-        kernel.set_single(true);
-        let single = kernel.apply(&right, &u);
+        let mut layout = KernelLayout::new(&scores, KernelOptions::default());
+        let double = layout.at(&scores, 40.0).apply(&right, &u);
+        let single = layout.with_precision(&scores, 40.0, true).apply(&right, &u);
         for i in 0..n {
             for c in 0..3 {
                 // Coordinates are rounded to 6e-8 of their size (at most 40), so distances are off by about 1e-5 in the exponent.
@@ -569,8 +389,7 @@ mod tests {
                 assert!(error < 2e-5, "{error}");
             }
         }
-        kernel.set_single(false);
-        assert_eq!(kernel.apply(&right, &u), double);
+        assert_eq!(layout.at(&scores, 40.0).apply(&right, &u), double);
     }
 
     #[test]

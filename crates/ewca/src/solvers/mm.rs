@@ -89,12 +89,11 @@ fn m_times_frame(objective: &mut Objective, point: &Point, frame: &Matrix) -> Ma
 /// The smallest eigenvalue of diag(a)^-1/2 pi diag(a)^-1/2.
 fn smallest_eigenvalue(objective: &mut Objective, point: &Point) -> Result<f64> {
     let a = &objective.span.weights;
-    objective.kernel.set_points(&point.scores, point.epsilon);
     let root: Vec<f64> = a.iter().zip(&point.potential).map(|(a, f)| a.sqrt() * f.exp()).collect();
-    let n = a.len();
+    let (n, kernel) = (a.len(), objective.kernel.at(&point.scores, point.epsilon));
     let mut plan = Matrix::zeros(n, n);
     for i in 0..n {
-        let line = objective.kernel.row(i);
+        let line = kernel.row(i);
         for (j, out) in plan.column_mut(i).iter_mut().enumerate() {
             *out = line[j] * root[i] * root[j];
         }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::kernel::Kernel;
+use crate::kernel::KernelLayout;
 use crate::matrix::{Matrix, dot, symmetric_eigen};
 use crate::parallel::StopFlag;
 use crate::samples::Span;
-use crate::transport::{Balancer, Limits};
+use crate::transport::{Balancer, Limits, Scalings};
 
 /// From this many samples on, a pass for M takes so many columns at once: they are held several times over.
 const MANY_ROWS: usize = 8192;
@@ -25,7 +25,7 @@ const ROUNDING: f64 = 1e-14;
 #[derive(Debug)]
 pub(crate) struct Objective {
     pub span: Arc<Span>,
-    pub kernel: Kernel,
+    pub kernel: KernelLayout,
     /// Whether plans that need not be accurate are solved in single precision.
     pub single: bool,
     /// Passes that one plan may take before it is returned as it is.
@@ -110,11 +110,10 @@ impl Objective {
     ) -> (Point, Matrix) {
         let span = self.span.clone();
         let a = &span.weights;
-        self.kernel.set_points(&scores, epsilon);
-        self.kernel.set_single(self.single && tolerance >= SINGLE_PRECISION_ERROR);
+        let single = self.single && tolerance >= SINGLE_PRECISION_ERROR;
         let limits = Limits { tolerance, max_passes: self.max_plan_passes, stop: self.stop.clone() };
-        let plan = balancer.balance(&self.kernel, a, potential, &scores, &limits);
-        self.kernel.set_single(false);
+        let plan =
+            balancer.balance(self.kernel.with_precision(&scores, epsilon, single), a, potential, &scores, &limits);
         let moments = weighted_moments(&scores, a);
         let kept: f64 = (0..moments.rows()).map(|j| moments.get(j, j)).sum();
         let transport = if is_wide(&scores, epsilon) {
@@ -159,11 +158,10 @@ impl Objective {
 
     /// pi `columns` with the plan of `point`: one pass.
     pub fn apply_plan(&mut self, point: &Point, columns: &Matrix) -> Matrix {
-        self.kernel.set_points(&point.scores, point.epsilon);
-        let u: Vec<f64> = self.span.weights.iter().zip(&point.potential).map(|(a, f)| a * f.exp()).collect();
+        let u = Scalings::new(&self.span.weights, &point.potential);
         let mut carried = columns.clone();
         carried.scale_rows(&u);
-        let mut carried = self.kernel.apply(&carried, &u);
+        let mut carried = self.kernel.at(&point.scores, point.epsilon).apply(&carried, &u);
         carried.scale_rows(&u);
         carried
     }
@@ -312,6 +310,7 @@ impl Point {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::KernelOptions;
     use crate::samples::{Reduction, Samples};
     use crate::subspace::{polar_factor, random_frame};
     use crate::testing;
@@ -330,7 +329,10 @@ mod tests {
             for epsilon in [0.02, 0.3, 5.0] {
                 let mut objective = Objective {
                     span: span.clone(),
-                    kernel: Kernel::new(&span.leading_axes(3), true),
+                    kernel: KernelLayout::new(
+                        &span.leading_axes(3),
+                        KernelOptions { store: true, ..Default::default() },
+                    ),
                     single: false,
                     max_plan_passes: 1000,
                     stop: StopFlag::default(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::kernel::Kernel;
+use crate::kernel::{KernelLayout, KernelOptions};
 use crate::matrix::{Matrix, qr_factor, symmetric_eigen};
 use crate::parallel::StopFlag;
 use crate::samples::{Reduction, Samples};
@@ -13,13 +13,17 @@ use crate::testing;
 pub(crate) const N: usize = 24;
 pub(crate) const K: usize = 2;
 
+fn layout(span: &Span, components: usize, store: bool) -> KernelLayout {
+    KernelLayout::new(&span.leading_axes(components), KernelOptions { store, ..KernelOptions::default() })
+}
+
 /// A weighted problem of five features at a random frame, with an accurate plan.
 pub(crate) fn problem(epsilon: f64) -> (Objective, State) {
     let data = testing::gaussian(N, 5, 21);
     let weights: Vec<f64> = (0..N).map(|i| 1.0 + 0.25 * (i % 4) as f64).collect();
     let samples = Samples::new(&data, N, 5).unwrap().with_weights(&weights).unwrap();
     let span = Arc::new(Span::new(&samples, Reduction { axes: usize::MAX, stop: StopFlag::default() }).unwrap());
-    let kernel = Kernel::new(&span.leading_axes(K), true);
+    let kernel = layout(&span, K, true);
     let mut objective = Objective { span, kernel, single: false, max_plan_passes: 1000, stop: StopFlag::default() };
     let mut balancer = Balancer::default();
     let point = objective.evaluate(epsilon, random_frame(5, K, 3, 0), vec![0.0; N], &mut balancer, 1e-14);
@@ -241,7 +245,7 @@ fn wide_problem(k: usize, store: bool) -> (Objective, State) {
     let data = testing::gaussian(n, d, 22);
     let samples = Samples::new(&data, n, d).unwrap();
     let span = Arc::new(Span::new(&samples, Reduction { axes: usize::MAX, stop: StopFlag::default() }).unwrap());
-    let kernel = Kernel::new(&span.leading_axes(k), store);
+    let kernel = layout(&span, k, store);
     let stop = StopFlag::default();
     let mut objective = Objective { span, kernel, single: false, max_plan_passes: 1000, stop };
     let mut balancer = Balancer::default();
@@ -328,7 +332,7 @@ fn a_saddle_wins_more_than_the_rounding_of_the_largest_variance() {
     let scales = (0..20).map(|i| 1.0 + 0.05 * f64::from(i));
     let span = scales.map(|scale| span_of(&spread(scale))).find(|span| span.variances[0] > 1.6).unwrap();
     let largest = span.variances[0];
-    let kernel = Kernel::new(&span.leading_axes(K), true);
+    let kernel = layout(&span, K, true);
     let (span, stop) = (Arc::new(span), StopFlag::default());
     let mut objective = Objective { span, kernel, single: false, max_plan_passes: 1000, stop };
     let frame = Matrix::from_fn(3, K, |i, j| if i == j { 1.0 } else { 0.0 });

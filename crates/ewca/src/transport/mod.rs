@@ -4,11 +4,13 @@
 //! matrix and any two histograms the paper's Sinkhorn-Knopp ([`sinkhorn_knopp`]) and its log-domain form ([`sinkhorn_log`]).
 
 mod plan;
+mod scalings;
 mod sinkhorn;
 mod symmetric;
 
 pub use plan::Plan;
 pub(crate) use plan::row_entropies;
+pub(crate) use scalings::Scalings;
 pub use sinkhorn::{Coupling, SinkhornLimits, sinkhorn_knopp, sinkhorn_log};
 pub(crate) use symmetric::{Balancer, Limits};
 

@@ -1,5 +1,6 @@
 //! A transport plan, held as what it is made of.
 
+use super::Scalings;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::matrix::Matrix;
@@ -16,8 +17,7 @@ pub struct Plan {
     epsilon: f64,
     /// The sum of the counts, where samples have counts.
     total_count: Option<f64>,
-    /// a_i exp(f_i), and 0 where a_i is 0.
-    u: Vec<f64>,
+    u: Scalings,
     kernel: Kernel,
 }
 
@@ -29,7 +29,7 @@ impl Plan {
         epsilon: f64,
         total_count: Option<f64>,
     ) -> Self {
-        let u = weights.iter().zip(&scaled_potential).map(|(&a, f)| if a > 0.0 { a * f.exp() } else { 0.0 }).collect();
+        let u = Scalings::new(&weights, &scaled_potential);
         let kernel = Kernel::of(&scores, epsilon);
         Self { scores, weights, scaled_potential, epsilon, total_count, u, kernel }
     }
@@ -91,7 +91,7 @@ impl Plan {
     /// # Panics
     /// If there is no sample i.
     pub fn row(&self, row: usize) -> Vec<f64> {
-        self.kernel.row(row).iter().zip(&self.u).map(|(k, u)| k * (self.u[row] * u)).collect()
+        self.kernel.row(row).iter().zip(&*self.u).map(|(k, u)| k * (self.u[row] * u)).collect()
     }
 
     /// The `count` strongest partners of sample i, itself included: (sample, share of i's mass), strongest first.

@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
+use super::Scalings;
 use crate::kernel::Kernel;
 use crate::matrix::{Matrix, dot};
 use crate::parallel::StopFlag;
@@ -162,21 +163,15 @@ impl Bounds {
 
 /// One pass: r, and plan * carried where it is wanted: the points, for which an approximate kernel has columns of its own.
 fn residual(kernel: &Kernel, weights: &[f64], f: &[f64], carried: Option<&Matrix>) -> (Vec<f64>, Option<Matrix>) {
-    let u: Vec<f64> = weights.iter().zip(f).map(|(a, f)| a * f.exp()).collect();
+    let u = Scalings::new(weights, f);
     let columns = carried.map_or(0, Matrix::columns);
-    let mut rhs = Matrix::zeros(u.len(), 1 + columns);
-    rhs.column_mut(0).copy_from_slice(&u);
-    if let Some(carried) = carried {
-        for j in 0..columns {
-            rhs.column_mut(j + 1).iter_mut().zip(&u).zip(carried.column(j)).for_each(|((o, u), z)| *o = u * z);
-        }
-    }
+    let rhs = u.beside(carried.unwrap_or(&Matrix::zeros(u.len(), 0)));
     let sums = if columns > 0 { kernel.apply_with_points(&rhs, &u) } else { kernel.apply(&rhs, &u) };
     let r = sums.column(0).iter().zip(f).map(|(s, f)| -(f + s.ln())).collect();
     let carried = carried.map(|_| {
         let mut out = Matrix::zeros(u.len(), columns);
         for j in 0..columns {
-            out.column_mut(j).iter_mut().zip(&u).zip(sums.column(j + 1)).for_each(|((o, u), s)| *o = u * s);
+            out.column_mut(j).iter_mut().zip(&*u).zip(sums.column(j + 1)).for_each(|((o, u), s)| *o = u * s);
         }
         out
     });

@@ -7,13 +7,12 @@
 //! What is missing, K - C W^-1 C', is positive semi-definite, and its diagonal could be given back exactly; but that takes n m^2
 //! operations for each set of points, as much as many passes, and cures next to nothing: what is missing between a point and the
 //! n / m points around it is of the same size. The diagonal matters only to a point that is far from all landmarks, whose row would
-//! be empty. Such a row gets as much of its own as it takes for its sum to be no less than K_ii u_i = u_i: see [`Kernel::near`].
+//! be empty. Such a row gets as much of its own as it takes for its sum to be no less than K_ii u_i = u_i.
 //!
-//! The ridge makes the approximation a smooth function of the points, and its derivative is taken exactly (see
-//! [`Kernel::near_with_points`]): a fit finds a minimum of the approximate loss, to any tolerance.
+//! The ridge makes the approximation a smooth function of the points, and its derivative is taken exactly
+//! ([`Method::apply_with_points`]): a fit finds a minimum of the approximate loss, to any tolerance.
 
 use std::ops::Range;
-use std::sync::atomic::Ordering;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -21,7 +20,7 @@ use rand_chacha::ChaCha8Rng;
 use super::arrange::{Arrangement, LEAF};
 use super::lanes::Element;
 use super::tile::{Multiply, PADDING, Pair};
-use super::{EXP_COST, Kernel, exp_of_minus_all};
+use super::{EXP_COST, Method, Points, exp_of_minus_all};
 use crate::matrix::{Matrix, cholesky, solve_cholesky, times_cholesky};
 use crate::parallel;
 
@@ -70,8 +69,15 @@ impl PointSubset {
 }
 
 /// Landmarks, and probe_rows of what they miss.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Landmarks {
+    landmarks: PointSubset,
+    probe_rows: PointSubset,
+}
+
+/// K by landmarks.
+#[derive(Debug)]
+pub(super) struct Nystrom {
     landmarks: PointSubset,
     probe_rows: PointSubset,
     /// The lower Cholesky factor of W + ridge.
@@ -92,7 +98,6 @@ impl Landmarks {
         Self {
             landmarks: PointSubset::new(landmarks, &mut arrangement.stride),
             probe_rows: PointSubset::new(probe_rows, &mut arrangement.stride),
-            factor: Matrix::default(),
         }
     }
 
@@ -115,28 +120,6 @@ impl Landmarks {
     pub fn place(&self, arrangement: &Arrangement, scaled: &mut [f64]) {
         self.landmarks.fill(arrangement, scaled);
         self.probe_rows.fill(arrangement, scaled);
-    }
-
-    /// Factors W + ridge.
-    pub fn factor(&mut self, stride: usize, scaled: &[f64]) {
-        let (places, m) = (self.landmarks.places(), self.count());
-        let blocks = parallel::blocks(m, 64);
-        let strips = parallel::map(&blocks, parallel::work(&[m, m, EXP_COST]), |strip| {
-            let mut part = Matrix::zeros(m, strip.len());
-            for (j, l) in strip.enumerate() {
-                let line = part.column_mut(j);
-                for coordinate in scaled.chunks_exact(stride) {
-                    let coordinate = &coordinate[places.clone()];
-                    line.iter_mut().zip(coordinate).for_each(|(sum, x)| *sum += (x - coordinate[l]).powi(2));
-                }
-                exp_of_minus_all(line);
-                line[l] += RIDGE;
-            }
-            part
-        });
-        let columns = strips.iter().flat_map(|strip| strip.as_column_major().iter().copied()).collect();
-        self.factor = Matrix::from_column_major(m, m, columns).unwrap_or_default();
-        cholesky(&mut self.factor);
     }
 }
 
@@ -166,42 +149,68 @@ fn spread(points: &Matrix, order: &[usize], count: usize) -> Vec<usize> {
     spread
 }
 
-impl Kernel {
+impl Nystrom {
+    /// Of these points: factors W + ridge.
+    pub fn new(landmarks: &Landmarks, points: &Points) -> Self {
+        let Landmarks { landmarks, probe_rows } = landmarks;
+        let (places, m) = (landmarks.places(), landmarks.rows.len());
+        let blocks = parallel::blocks(m, 64);
+        let strips = parallel::map(&blocks, parallel::work(&[m, m, EXP_COST]), |strip| {
+            let mut part = Matrix::zeros(m, strip.len());
+            for (j, l) in strip.enumerate() {
+                let line = part.column_mut(j);
+                for coordinate in points.scaled.chunks_exact(points.shared.arrangement.stride) {
+                    let coordinate = &coordinate[places.clone()];
+                    line.iter_mut().zip(coordinate).for_each(|(sum, x)| *sum += (x - coordinate[l]).powi(2));
+                }
+                exp_of_minus_all(line);
+                line[l] += RIDGE;
+            }
+            part
+        });
+        let columns = strips.iter().flat_map(|strip| strip.as_column_major().iter().copied()).collect();
+        let mut factor = Matrix::from_column_major(m, m, columns).unwrap_or_default();
+        cholesky(&mut factor);
+        Self { landmarks: landmarks.clone(), probe_rows: probe_rows.clone(), factor }
+    }
+}
+
+impl Method for Nystrom {
     /// K `right` by the landmarks, plus a diagonal: where the sum over row i of K diag(u) is below u_i, which is what the point itself
     /// has in it, the row's own entry is raised until it is not.
-    pub(super) fn apply_nystrom(&self, few: &Landmarks, right: &Matrix, u: &[f64]) -> Matrix {
+    fn apply(&self, points: &Points, right: &Matrix, u: &[f64]) -> Matrix {
         let count = right.columns();
         let with_u = count > 0 && right.column(0) == u;
         let columns = (0..count).map(|c| right.column(c)).chain((!with_u).then_some(u));
         let columns: Vec<&[f64]> = columns.collect();
-        let mut placed = self.arrangement.scattered(columns.iter().copied(), |x| x);
-        let onto = self.sums_at(&few.landmarks, &placed, columns.len(), false);
-        let weights = solve_cholesky(&few.factor, onto);
-        let mut out = self.over_landmarks(few, &weights, &mut placed);
+        let mut placed = points.shared.arrangement.scattered(columns.iter().copied(), |x| x);
+        let onto = points.sums_at(&self.landmarks, &placed, columns.len(), false);
+        let weights = solve_cholesky(&self.factor, onto);
+        let mut out = points.over_landmarks(&self.landmarks, &weights, &mut placed);
         let sums = out.column(if with_u { 0 } else { count }).to_vec();
         out = if with_u { out } else { out.leading_columns(count) };
         raise_rows(&mut out, &sums, right, u);
         out
     }
 
-    /// The same for `right` = [u, diag(u) Z] where Z are the points: the first column is that of [`Kernel::near`]; the others are
+    /// The same for `right` = [u, diag(u) Z] where Z are the points: the first column is that of `apply`; the others are
     /// what K diag(u) Z is to the derivative of u'Ku by the points.
     ///
     /// With t = C'u and y = (W + ridge)^-1 t,  d(u'C (W + ridge)^-1 C'u) = 2 y'dC'u - y'dW y.  For K itself the derivative by z_i is
     /// -(4 / epsilon) u_i ((K u)_i z_i - (K diag(u) Z)_i); here, what stands for K diag(u) Z is C diag(y) Z at the landmarks, and
     /// row l of a landmark has y_l / u_l (C' diag(u) Z - (W + ridge) diag(y) Z)_l more.
-    pub(super) fn near_with_points(&self, few: &Landmarks, right: &Matrix, u: &[f64]) -> Matrix {
+    fn apply_with_points(&self, points: &Points, right: &Matrix, u: &[f64]) -> Matrix {
         let count = right.columns();
-        let rows = &few.landmarks.rows;
-        let mut placed = self.arrangement.scattered((0..count).map(|c| right.column(c)), |x| x);
-        let mut onto = self.sums_at(&few.landmarks, &placed, count, false);
-        let y = solve_cholesky(&few.factor, onto.leading_columns(1));
+        let rows = &self.landmarks.rows;
+        let mut placed = points.shared.arrangement.scattered((0..count).map(|c| right.column(c)), |x| x);
+        let mut onto = points.sums_at(&self.landmarks, &placed, count, false);
+        let y = solve_cholesky(&self.factor, onto.leading_columns(1));
         let y = y.column(0);
         let at_landmarks = |l: usize, c: usize| right.get(rows[l], c) / right.get(rows[l], 0);
         let moved = Matrix::from_fn(rows.len(), count, |l, c| y[l] * at_landmarks(l, c));
-        let mut out = self.over_landmarks(few, &moved, &mut placed);
+        let mut out = points.over_landmarks(&self.landmarks, &moved, &mut placed);
         let sums = out.column(0).to_vec();
-        onto.add_scaled(-1.0, &times_cholesky(&few.factor, &moved));
+        onto.add_scaled(-1.0, &times_cholesky(&self.factor, &moved));
         for c in 1..count {
             for (l, &row) in rows.iter().enumerate() {
                 let more = y[l] / right.get(row, 0) * onto.get(l, c);
@@ -212,23 +221,25 @@ impl Kernel {
         out
     }
 
-    /// The exact K `right` in the rows of the probe_rows, and with `with_cost` one column more.
-    pub(super) fn at_witnesses(&self, few: &Landmarks, right: &Matrix, with_cost: bool) -> Matrix {
-        let placed = self.arrangement.scattered((0..right.columns()).map(|c| right.column(c)), |x| x);
-        self.sums_at(&few.probe_rows, &placed, right.columns(), with_cost)
+    fn exact(&self, points: &Points, right: &Matrix, _u: &[f64], with_cost: bool) -> Matrix {
+        let columns = (0..right.columns()).map(|c| right.column(c));
+        let placed = points.shared.arrangement.scattered(columns, |x| x);
+        points.sums_at(&self.probe_rows, &placed, right.columns(), with_cost)
     }
+}
 
+impl Points {
     /// The exact rows of K of a `few` times placed columns.
     fn sums_at(&self, few: &PointSubset, placed: &[f64], count: usize, with_cost: bool) -> Matrix {
         let (m, columns) = (few.rows.len(), count + usize::from(with_cost));
         let own = self.own_blocks();
         let parts = parallel::blocks(own.len(), own.len().div_ceil(PARTS).max(1));
-        let work = self.near_work(m, columns);
+        let work = self.pass_work(m, columns);
         let parts = parallel::map(&parts, work, |part| {
             let mut sums: Vec<Vec<f64>> = few.blocks.iter().map(|block| vec![0.0; block.len() * columns]).collect();
             for &block in &own[part] {
                 for (rows, sums) in few.blocks.iter().zip(&mut sums) {
-                    self.multiply(rows, &self.arrangement.blocks[block], placed, count, with_cost, sums);
+                    self.multiply(rows, &self.shared.arrangement.blocks[block], placed, count, with_cost, sums);
                 }
             }
             sums
@@ -241,29 +252,29 @@ impl Kernel {
                 }
             }
         }
-        self.member.summed(all)
+        self.shared.member.summed(all)
     }
 
     /// C `weights`, a row for every point; `placed` has room for as many columns.
-    fn over_landmarks(&self, few: &Landmarks, weights: &Matrix, placed: &mut [f64]) -> Matrix {
+    fn over_landmarks(&self, landmarks: &PointSubset, weights: &Matrix, placed: &mut [f64]) -> Matrix {
         let count = weights.columns();
-        for (c, column) in placed.chunks_exact_mut(self.arrangement.stride).enumerate() {
-            column[few.landmarks.places()].copy_from_slice(weights.column(c));
+        for (c, column) in placed.chunks_exact_mut(self.shared.arrangement.stride).enumerate() {
+            column[landmarks.places()].copy_from_slice(weights.column(c));
         }
         let own: Vec<Range<usize>> = self.own_blocks().into_iter().map(|block| block..block + 1).collect();
-        let work = self.near_work(few.count(), count);
+        let work = self.pass_work(landmarks.rows.len(), count);
         let parts = parallel::map(&own, work, |block| {
-            let rows = &self.arrangement.blocks[block.start];
+            let rows = &self.shared.arrangement.blocks[block.start];
             let mut sums = vec![0.0; rows.len() * count];
-            for columns in &few.landmarks.blocks {
+            for columns in &landmarks.blocks {
                 self.multiply(rows, columns, placed, count, false, &mut sums);
             }
             sums
         });
-        let mut all = vec![Vec::new(); self.arrangement.blocks.len()];
+        let mut all = vec![Vec::new(); self.shared.arrangement.blocks.len()];
         own.iter().zip(parts).for_each(|(block, sums)| all[block.start] = sums);
-        self.passes.fetch_add(1, Ordering::Relaxed);
-        self.member.summed(self.arrangement.rows_of(&all, count))
+        self.shared.counts.add_pass();
+        self.shared.member.summed(self.shared.arrangement.rows_of(&all, count))
     }
 
     /// Adds K `placed` between two blocks to the sums of the rows.
@@ -277,17 +288,20 @@ impl Kernel {
         row_sums: &mut [f64],
     ) {
         let (rows, columns) = (rows.clone(), columns.clone());
-        let pair = Pair { points: &self.scaled, stride: self.arrangement.stride, rows, columns };
+        let pair = Pair { points: &self.scaled, stride: self.shared.arrangement.stride, rows, columns };
         f64::dispatch(Multiply { pair, stored: None, right: placed, count, with_cost, row_sums, column_sums: None });
     }
 
     /// The blocks of points that this process goes through.
     fn own_blocks(&self) -> Vec<usize> {
-        (0..self.arrangement.blocks.len()).skip(self.member.rank()).step_by(self.member.size()).collect()
+        (0..self.shared.arrangement.blocks.len())
+            .skip(self.shared.member.rank())
+            .step_by(self.shared.member.size())
+            .collect()
     }
 
-    fn near_work(&self, rows: usize, columns: usize) -> usize {
-        self.arrangement.places.len() * rows * (columns + self.dimensions + EXP_COST) / self.member.size()
+    fn pass_work(&self, rows: usize, columns: usize) -> usize {
+        self.shared.arrangement.places.len() * rows * (columns + self.dimensions + EXP_COST) / self.shared.member.size()
     }
 }
 
@@ -305,17 +319,19 @@ fn raise_rows(out: &mut Matrix, sums: &[f64], right: &Matrix, u: &[f64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::{Kernel, KernelLayout, KernelOptions};
     use crate::testing;
 
     fn points(n: usize, dimensions: usize) -> Matrix {
         Matrix::from_row_major(n, dimensions, &testing::gaussian(n, dimensions, 5)).unwrap()
     }
 
-    fn near(points: &Matrix, landmarks: usize, epsilon: f64) -> Kernel {
-        let mut kernel = Kernel::new(points, false);
-        kernel.approximate(points, landmarks);
-        kernel.set_points(points, epsilon);
-        kernel
+    fn near(points: &Matrix, landmarks: usize) -> KernelLayout {
+        KernelLayout::new(points, KernelOptions { landmarks: Some(landmarks), ..KernelOptions::default() })
+    }
+
+    fn landmark_rows(layout: &KernelLayout) -> Vec<usize> {
+        layout.shared.landmarks.as_ref().unwrap().landmarks.rows.clone()
     }
 
     fn entry(points: &Matrix, epsilon: f64, i: usize, j: usize) -> f64 {
@@ -339,9 +355,9 @@ mod tests {
         for (n, m) in [(50, 7), (700, 300), (5000, 40)] {
             let points = points(n, 3);
             let epsilon = 4.0;
-            let kernel = near(&points, m, epsilon);
-            let few = kernel.landmarks.as_ref().unwrap();
-            let dense = dense(&points, &few.landmarks.rows, epsilon);
+            let mut layout = near(&points, m);
+            let dense = dense(&points, &landmark_rows(&layout), epsilon);
+            let kernel = layout.at(&points, epsilon);
             let u: Vec<f64> = (0..n).map(|i| 1.0 + (i as f64).sin().abs()).collect();
             let right = Matrix::from_fn(n, 4, |i, c| if c == 0 { u[i] } else { ((i * c) as f64).cos() });
             let others = Matrix::from_fn(n, 3, |i, c| right.get(i, c + 1));
@@ -368,7 +384,7 @@ mod tests {
         let right = Matrix::from_fn(3000, 1, |i, _| u[i]);
         let exact = Kernel::of(&points, 8.0).apply(&right, &u);
         for (m, close) in [(30, 0.2), (200, 1e-3), (800, 1e-5)] {
-            let sums = near(&points, m, 8.0).apply(&right, &u);
+            let sums = near(&points, m).at(&points, 8.0).apply(&right, &u);
             let error = (0..3000).map(|i| (sums.get(i, 0) / exact.get(i, 0) - 1.0).abs()).sum::<f64>() / 3000.0;
             assert!(error < close, "{m}: {error}");
         }
@@ -377,13 +393,14 @@ mod tests {
     #[test]
     fn witnesses_know_their_rows_exactly() {
         let points = points(5000, 2);
-        let kernel = near(&points, 10, 0.5);
-        let few = kernel.landmarks.as_ref().unwrap();
+        let mut layout = near(&points, 10);
+        let kernel = layout.at(&points, 0.5);
+        let probe_rows = kernel.probe_rows().unwrap();
         let right = Matrix::from_fn(5000, 2, |i, c| ((i + c) as f64).sin());
-        let sums = kernel.at_witnesses(few, &right, true);
-        assert_eq!((sums.rows(), sums.columns(), few.probe_rows().len()), (WITNESSES, 3, WITNESSES));
+        let sums = kernel.method.exact(&kernel.points, &right, &[], true);
+        assert_eq!((sums.rows(), sums.columns(), probe_rows.len()), (WITNESSES, 3, WITNESSES));
         for w in [0, 500, WITNESSES - 1] {
-            let row = few.probe_rows()[w];
+            let row = probe_rows[w];
             let k: Vec<f64> = (0..5000).map(|j| entry(&points, 0.5, row, j)).collect();
             let want: f64 = (0..5000).map(|j| k[j] * right.get(j, 1)).sum();
             assert!((sums.get(w, 1) - want).abs() < 1e-10);
@@ -399,16 +416,15 @@ mod tests {
         let u: Vec<f64> = (0..n).map(|i| 0.1 + 0.02 * (i as f64).sin()).collect();
         let columns =
             |points: &Matrix| Matrix::from_fn(n, 3, |i, c| u[i] * if c == 0 { 1.0 } else { points.get(i, c - 1) });
-        let mut kernel = near(&points, m, epsilon);
-        let out = kernel.apply_with_points(&columns(&points), &u);
-        let landmark = kernel.landmarks.as_ref().unwrap().landmarks.rows[17];
+        let mut layout = near(&points, m);
+        let out = layout.at(&points, epsilon).apply_with_points(&columns(&points), &u);
+        let landmark = landmark_rows(&layout)[17];
         for row in [landmark, landmark + 1, 5] {
             for l in 0..2 {
                 let mut total = |step: f64| {
                     let mut moved = points.clone();
                     moved.set(row, l, points.get(row, l) + step);
-                    kernel.set_points(&moved, epsilon);
-                    let out = kernel.apply(&columns(&moved), &u);
+                    let out = layout.at(&moved, epsilon).apply(&columns(&moved), &u);
                     crate::matrix::dot(out.column(0), &u)
                 };
                 let h = 1e-3;
@@ -425,7 +441,7 @@ mod tests {
         let u = vec![1.0; 5000];
         let sums = [1, 2, 8].map(|threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| near(&points, 500, 2.0).apply(&points, &u))
+            pool.install(|| near(&points, 500).at(&points, 2.0).apply(&points, &u))
         });
         assert!(sums[0] == sums[1] && sums[1] == sums[2]);
     }
