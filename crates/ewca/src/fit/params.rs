@@ -210,6 +210,16 @@ impl Params {
 
     /// Checks what can be checked without data.
     pub fn check(self) -> Result<CheckedParams> {
+        self.refuse_what_cannot_be()?;
+        Ok(CheckedParams { params: self })
+    }
+
+    /// The same of parameters that are needed again.
+    pub fn check_ref(&self) -> Result<CheckedParams> {
+        self.clone().check()
+    }
+
+    fn refuse_what_cannot_be(&self) -> Result<()> {
         let wrong =
             |name, value: String, expected: &str| Err(Error::Parameter { name, value, expected: expected.to_string() });
         if self.components == 0 {
@@ -256,7 +266,7 @@ impl Params {
             return wrong("start", value, "given loadings must be finite, one column per component");
         }
         Simd::chosen()?;
-        Ok(CheckedParams { params: self })
+        Ok(())
     }
 
     /// Checks the parameters and fits.
@@ -264,10 +274,9 @@ impl Params {
         self.check()?.fit(samples)
     }
 
-    /// The principal components of the samples, as many as EWCA is to find: what there is at epsilon 0. Threads, memory and
-    /// tolerance hold here too.
+    /// Checks the parameters and finds the principal components: see [`CheckedParams::pca`].
     pub fn pca<T: Scalar>(&self, samples: &Samples<'_, T>) -> Result<Pca> {
-        super::pca::pca(samples, &self.clone().check()?.params)
+        self.check_ref()?.pca(samples)
     }
 }
 
@@ -278,6 +287,67 @@ pub struct CheckedParams {
 }
 
 impl CheckedParams {
+    /// The number of components k.
+    pub fn components(&self) -> usize {
+        self.params.components
+    }
+
+    /// The epsilon that was asked for, unless a perplexity is aimed at.
+    pub fn epsilon(&self) -> Option<f64> {
+        match self.params.smoothing {
+            Smoothing::Epsilon(epsilon) => Some(epsilon),
+            _ => None,
+        }
+    }
+
+    /// The perplexity that was asked for. Where neither is given, [`DEFAULT_PERPLEXITY`] is aimed at.
+    pub fn perplexity(&self) -> Option<f64> {
+        match self.params.smoothing {
+            Smoothing::Perplexity(perplexity) => Some(perplexity),
+            _ => None,
+        }
+    }
+
+    /// The solver that is used: never [`Solver::Auto`].
+    pub fn solver(&self) -> Solver {
+        self.params.solver.resolved()
+    }
+
+    /// The relative gradient at which a fit has converged.
+    pub fn tolerance(&self) -> f64 {
+        self.params.tolerance
+    }
+
+    /// The most iterations of a start.
+    pub fn max_iterations(&self) -> usize {
+        self.params.max_iterations
+    }
+
+    /// The number of random starts beside the others.
+    pub fn restarts(&self) -> usize {
+        self.params.restarts
+    }
+
+    /// What random starts come from.
+    pub fn seed(&self) -> u64 {
+        self.params.seed
+    }
+
+    /// The number of threads, where one was given.
+    pub fn threads(&self) -> Option<usize> {
+        self.params.threads
+    }
+
+    /// The most bytes that a fit may take beside the data, where a limit was given.
+    pub fn memory_budget(&self) -> Option<usize> {
+        self.params.memory_budget
+    }
+
+    /// The number of landmarks, where the kernel is approximated.
+    pub fn landmarks(&self) -> Option<usize> {
+        self.params.landmarks
+    }
+
     /// About how many bytes a fit of `samples` x `features` takes beside the data, or an error where that is over the budget.
     pub fn memory_needed(&self, samples: usize, features: usize) -> Result<usize> {
         self.memory_of_shape(samples, features, false)
@@ -299,6 +369,17 @@ impl CheckedParams {
     pub fn memory_needed_for<T: Scalar>(&self, samples: &Samples<'_, T>) -> Result<usize> {
         let shape = Shape::of(samples, self.params.components, self.params.landmarks);
         memory::plan(&shape, self.params.memory_budget).map(|plan| plan.bytes)
+    }
+
+    /// The principal components of the samples, as many as EWCA is to find: what there is at epsilon 0. Threads, memory and
+    /// tolerance hold here too.
+    pub fn pca<T: Scalar>(&self, samples: &Samples<'_, T>) -> Result<Pca> {
+        self.pca_observed(samples, &mut Unobserved)
+    }
+
+    /// The same with an observer, which may stop it: then the error is [`Error::Stopped`].
+    pub fn pca_observed<T: Scalar>(&self, samples: &Samples<'_, T>, observer: &mut dyn Observer) -> Result<Pca> {
+        super::pca::pca(samples, &self.params, observer)
     }
 
     /// Fits.
@@ -337,5 +418,31 @@ impl CheckedParams {
         observer: &mut dyn Observer,
     ) -> Result<Vec<Model>> {
         super::path::fit_path(samples, &self.params, epsilons, observer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checked_parameters_say_what_was_asked_for() {
+        let plain = Ewca::params(3).check().unwrap();
+        assert_eq!((plain.components(), plain.epsilon(), plain.perplexity()), (3, None, None));
+        assert_eq!((plain.solver(), plain.tolerance(), plain.max_iterations()), (Solver::Lbfgs, 1e-6, 1000));
+        assert_eq!((plain.restarts(), plain.seed(), plain.threads()), (0, 0, None));
+        assert_eq!((plain.memory_budget(), plain.landmarks()), (None, None));
+        let asked = Ewca::params(2).perplexity(7.0).tolerance(1e-3).max_iterations(9).restarts(4).seed(5).threads(6);
+        let asked = asked.memory_budget(1 << 20).landmarks(8);
+        let checked = asked.check_ref().unwrap();
+        assert_eq!(checked, asked.check().unwrap());
+        assert_eq!((checked.epsilon(), checked.perplexity(), checked.tolerance()), (None, Some(7.0), 1e-3));
+        assert_eq!((checked.max_iterations(), checked.restarts(), checked.seed()), (9, 4, 5));
+        assert_eq!(
+            (checked.threads(), checked.memory_budget(), checked.landmarks()),
+            (Some(6), Some(1 << 20), Some(8))
+        );
+        let other = Ewca::params(2).epsilon(0.5).solver(Solver::Bcd).check().unwrap();
+        assert_eq!((other.epsilon(), other.perplexity(), other.solver()), (Some(0.5), None, Solver::Bcd));
     }
 }

@@ -4,6 +4,7 @@ use super::canonical::{Canonical, canonical};
 use super::memory::{self, Shape};
 use super::params::Params;
 use super::session::{MAX_EXTENSIONS, PARTIAL_AXES_SHARE, pca_frame};
+use super::{Observer, Phase};
 use crate::error::{Error, Result};
 use crate::matrix::{Matrix, dot};
 use crate::parallel::{self, StopFlag};
@@ -41,16 +42,19 @@ impl Pca {
 }
 
 /// The leading principal components.
-pub(super) fn pca<T: Scalar>(samples: &Samples<'_, T>, params: &Params) -> Result<Pca> {
+pub(super) fn pca<T: Scalar>(samples: &Samples<'_, T>, params: &Params, observer: &mut dyn Observer) -> Result<Pca> {
     let k = params.components;
     parallel::with_threads(params.threads, || {
         let memory = memory::plan(&Shape::of(samples, k, params.landmarks), params.memory_budget)?;
-        let mut span = Span::new(samples, Reduction { axes: memory.axes, stop: StopFlag::default() })?;
+        observer.phase(Phase::Reduction);
+        let stop = StopFlag(observer.stop_flag());
+        let mut span = Span::new(samples, Reduction { axes: memory.axes, stop: stop.clone() })?;
         if k > span.rank() {
             return Err(Error::Components { requested: k, rank: span.rank() });
         }
         let mut residual = 0.0;
         for _ in 0..=MAX_EXTENSIONS {
+            stop.check()?;
             let Some(outside) = outside(samples, &span, k)? else { break };
             let relative = |j: usize| dot(outside.column(j), outside.column(j)).sqrt() / span.variances[j];
             residual = (0..k).map(relative).fold(0.0, f64::max);
@@ -87,7 +91,10 @@ fn outside<T: Scalar>(samples: &Samples<'_, T>, span: &Span, k: usize) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fit::Ewca;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+
+    use crate::fit::{Control, Ewca, Progress};
     use crate::matrix::symmetric_eigen;
     use crate::testing::gaussian;
 
@@ -116,6 +123,21 @@ mod tests {
             assert_eq!(pca.transform(&samples).unwrap().rows(), n);
         }
         assert_eq!(Ewca::params(6).pca(&samples).unwrap_err(), Error::Components { requested: 6, rank: 5 });
+        struct Stopping(Vec<Phase>);
+        impl Observer for Stopping {
+            fn observe(&mut self, _: &Progress<'_>) -> Control {
+                Control::Continue
+            }
+            fn phase(&mut self, phase: Phase) {
+                self.0.push(phase);
+            }
+            fn stop_flag(&self) -> Option<Arc<AtomicBool>> {
+                Some(Arc::new(AtomicBool::new(true)))
+            }
+        }
+        let mut observer = Stopping(Vec::new());
+        let stopped = Ewca::params(2).check().unwrap().pca_observed(&samples, &mut observer).unwrap_err();
+        assert_eq!((stopped, observer.0), (Error::Stopped, vec![Phase::Reduction]));
         let other = Samples::new(&data, 25, 4).unwrap();
         let refused = Ewca::params(2).pca(&samples).unwrap().transform(&other).unwrap_err();
         assert_eq!(refused, Error::Columns { expected: 5, found: 4 });
