@@ -216,23 +216,9 @@ impl Session<'_> {
         leading: &mut Option<(Vec<f64>, f64)>,
     ) -> Result<Option<Termination>> {
         *leading = None;
-        let goal = match state.stage {
-            Stage::Calibration => f64::INFINITY,
-            Stage::Approach => SEARCH_GRADIENT.max(self.tolerance()),
-            Stage::Continuation { .. } => CONTINUATION_GRADIENT.max(self.tolerance()),
-            Stage::Final if state.searching => SEARCH_GRADIENT.max(self.tolerance()),
-            Stage::Final => self.tolerance(),
-        };
-        if state.solver.point.relative_gradient <= goal {
-            let plan_goal = match state.stage {
-                Stage::Calibration => FIRST_PLAN_ERROR,
-                Stage::Approach | Stage::Continuation { .. } => 0.1 * goal,
-                Stage::Final if state.searching => 0.1 * goal,
-                Stage::Final => self.plan_goal(),
-            };
-            if state.solver.point.marginal_error > plan_goal {
-                state.solver.tighten(objective, plan_goal);
-            }
+        let (goal, plan_goal) = self.goals(state);
+        if state.solver.point.relative_gradient <= goal && state.solver.point.marginal_error > plan_goal {
+            state.solver.tighten(objective, plan_goal);
         }
         if state.solver.point.relative_gradient <= goal {
             if let Stage::Continuation { steps_left } = state.stage {
@@ -265,23 +251,47 @@ impl Session<'_> {
             return Ok(Some(Termination::MaxIterations));
         }
         let goal = Goal { relative_gradient: goal, marginal_error: self.plan_goal() };
-        let outcome = state.solver.step(objective, &goal)?;
-        if outcome == Outcome::Stuck && state.solver.point.marginal_error > self.plan_goal() {
+        match state.solver.step(objective, &goal)? {
+            Outcome::Moved => Ok(None),
+            Outcome::Stuck => self.go_on_where_no_step_helps(objective, state),
+        }
+    }
+
+    /// The relative gradient at which this attempt has arrived, and how accurate its plan must be there.
+    fn goals(&self, state: &FitState) -> (f64, f64) {
+        let loose = |gradient: f64| {
+            let goal = gradient.max(self.tolerance());
+            (goal, 0.1 * goal)
+        };
+        match state.stage {
+            Stage::Calibration => (f64::INFINITY, FIRST_PLAN_ERROR),
+            Stage::Approach => loose(SEARCH_GRADIENT),
+            Stage::Continuation { .. } => loose(CONTINUATION_GRADIENT),
+            Stage::Final if state.searching => loose(SEARCH_GRADIENT),
+            Stage::Final => (self.tolerance(), self.plan_goal()),
+        }
+    }
+
+    /// Where the solver finds no step: with a better plan, or by Algorithm 1, unless that does not help either.
+    fn go_on_where_no_step_helps(
+        &self,
+        objective: &mut Objective,
+        state: &mut FitState,
+    ) -> Result<Option<Termination>> {
+        if state.solver.point.marginal_error > self.plan_goal() {
             // The dual value of a rough plan is too low for any step to beat it: try again from an accurate one.
             state.solver.tighten(objective, self.plan_goal());
             state.solver.forget();
-        } else if outcome == Outcome::Stuck {
-            let (before, gradient) = (state.solver.point.loss, state.solver.point.relative_gradient);
-            let found = objective.leading(&state.solver.point)?;
-            self.escape_saddle(objective, state, found);
-            let won = before - state.solver.point.loss;
-            // Where one component dominates, the others may improve by less than the loss can tell.
-            let better = state.solver.point.relative_gradient < 0.9 * gradient;
-            if won.is_nan() || (won <= 1e-13 * before.abs() && !better) {
-                return Ok(Some(Termination::Stalled));
-            }
+            return Ok(None);
         }
-        Ok(None)
+        let (before, gradient) = (state.solver.point.loss, state.solver.point.relative_gradient);
+        let found = objective.leading(&state.solver.point)?;
+        self.escape_saddle(objective, state, found);
+        let won = before - state.solver.point.loss;
+        // Where one component dominates, the others may improve by less than the loss can tell.
+        let better = state.solver.point.relative_gradient < 0.9 * gradient;
+        let stalled = won.is_nan() || (won <= 1e-13 * before.abs() && !better);
+        Ok(stalled.then_some(Termination::Stalled))
     }
 
     /// Whether a further start is on its way to the loss that is the lowest so far: what is left of it would tell nothing new.

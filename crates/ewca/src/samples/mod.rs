@@ -6,6 +6,8 @@
 
 mod axes;
 mod dense;
+mod magnitude;
+mod operator;
 mod source;
 mod span;
 mod sparse;
@@ -25,6 +27,7 @@ use crate::matrix::Matrix;
 use crate::parallel;
 use crate::team::{Team, TeamHandle, processor};
 use dense::Dense;
+use magnitude::{check_range, magnitude};
 use source::Streamed;
 use sparse::Sparse;
 
@@ -38,9 +41,6 @@ mod private {
     impl Sealed for f64 {}
     impl Sealed for f32 {}
 }
-
-/// Squares of magnitudes beyond these leave the range of f64 once they are summed or multiplied by one another.
-const MAGNITUDES: Range<f64> = 1e-140..1e140;
 
 /// Samples in rows, features in columns, with optional sample weights.
 ///
@@ -348,185 +348,4 @@ impl<'a, T: Scalar> Samples<'a, T> {
     pub(crate) fn is_streamed(&self) -> bool {
         matches!(self.values, Values::Streamed(_))
     }
-
-    /// Calls `each` with every part of this process's rows and where it stands among them. What is in memory is one part.
-    fn each_part(&self, each: &mut EachPart<'_>) -> Result<()> {
-        match &self.values {
-            Values::Dense(dense) => each(0..self.rows, dense),
-            Values::Sparse(sparse) => each(0..self.rows, sparse),
-            Values::Streamed(streamed) => streamed.each_part(each),
-        }
-    }
-
-    /// (X - mean) `loadings`, for the given rows of this process, in ascending order.
-    fn project_own(&self, rows: &[usize], mean: &[f64], loadings: &Matrix) -> Result<Matrix> {
-        let mut out = Matrix::zeros(rows.len(), loadings.columns());
-        self.each_part(&mut |range, part| {
-            let (places, local) = within(rows, &range);
-            let projected = part.project(&local, mean, loadings);
-            if local.len() == rows.len() {
-                out = projected;
-            } else {
-                for j in 0..loadings.columns() {
-                    out.column_mut(j)[places.clone()].copy_from_slice(projected.column(j));
-                }
-            }
-            Ok(())
-        })?;
-        Ok(out)
-    }
-
-    /// (X - mean) `loadings`, for all rows of all processes.
-    pub(crate) fn project(&self, mean: &[f64], loadings: &Matrix) -> Result<Matrix> {
-        let all: Vec<usize> = (0..self.rows).collect();
-        Ok(self.member.gathered_rows(self.project_own(&all, mean, loadings)?))
-    }
-
-    /// (X - mean)' `columns`, over the active rows; `columns` has a row for each of them, of all processes.
-    pub(crate) fn transpose_times(&self, columns: &Matrix) -> Result<Matrix> {
-        let active = self.own_active();
-        let before = self.weights[..self.start].iter().filter(|a| **a > 0.0).count();
-        let mut out = Matrix::zeros(self.columns, columns.columns());
-        self.each_part(&mut |range, part| {
-            let (places, local) = within(&active, &range);
-            let own =
-                Matrix::from_fn(places.len(), columns.columns(), |i, j| columns.get(before + places.start + i, j));
-            out.add_scaled(1.0, &part.transpose_times(&local, &self.mean, &own));
-            Ok(())
-        })?;
-        Ok(self.member.summed(out))
-    }
-
-    /// Sigma `basis`, with Sigma the covariance.
-    fn covariance_times(&self, basis: &Matrix) -> Result<Matrix> {
-        let active = self.own_active();
-        let weights = &self.weights[self.own()];
-        let mut out = Matrix::zeros(self.columns, basis.columns());
-        self.each_part(&mut |range, part| {
-            let (_, local) = within(&active, &range);
-            // Some thousand rows at a time: their coordinates need not be held for all.
-            for some in local.chunks(4096) {
-                let mut projected = part.project(some, &self.mean, basis);
-                projected.scale_rows(&some.iter().map(|&i| weights[range.start + i]).collect::<Vec<_>>());
-                out.add_scaled(1.0, &part.transpose_times(some, &self.mean, &projected));
-            }
-            Ok(())
-        })?;
-        Ok(self.member.summed(out))
-    }
-
-    /// The sum of all features' variances: sum_i a_i |x_i - mean|^2.
-    pub fn total_variance(&self) -> Result<f64> {
-        let weights = &self.weights[self.own()];
-        let mut sum = 0.0;
-        self.each_part(&mut |range, part| {
-            sum += part.total_variance(&weights[range], &self.mean);
-            Ok(())
-        })?;
-        let mut total = [sum];
-        self.member.sum(&mut total);
-        Ok(total[0])
-    }
-
-    fn weighted_mean(&mut self) -> Result<Vec<f64>> {
-        let own = &self.weights[self.start..self.start + self.rows];
-        let weight: f64 = own.iter().sum();
-        let alone = self.member.is_alone();
-        let shares: Vec<f64> = match (alone, weight > 0.0) {
-            (true, _) => own.to_vec(),
-            (false, true) => own.iter().map(|a| a / weight).collect(),
-            (false, false) => vec![0.0; own.len()],
-        };
-        let mean = match &mut self.values {
-            Values::Dense(dense) => dense.weighted_mean(&shares),
-            Values::Sparse(sparse) => sparse.weighted_mean(&shares),
-            Values::Streamed(streamed) => {
-                streamed.first_pass(&self.weights[self.start..self.start + self.rows], self.columns <= LARGEST_GRAM)?
-            }
-        };
-        if alone {
-            return Ok(mean);
-        }
-        let mut mean: Vec<f64> = mean.into_iter().map(|m| m * weight).collect();
-        self.member.sum(&mut mean);
-        Ok(mean)
-    }
-
-    /// The Gram matrix of the weighted, centred active rows, between samples (of one process) or between features (of all).
-    fn gram(&self, side: Side) -> Result<Matrix> {
-        let (active, weights) = (self.own_active(), &self.weights[self.own()]);
-        let gram = match &self.values {
-            Values::Dense(dense) => dense.gram(&active, weights, &self.mean, side),
-            Values::Sparse(sparse) => sparse.gram(&active, weights, &self.mean, side),
-            Values::Streamed(streamed) => match streamed.gram(&self.mean) {
-                Some(gram) => gram,
-                None => {
-                    let mut gram = Matrix::zeros(self.columns, self.columns);
-                    self.each_part(&mut |range, part| {
-                        let (_, local) = within(&active, &range);
-                        gram.add_scaled(1.0, &part.gram(&local, &weights[range], &self.mean, Side::Features));
-                        Ok(())
-                    })?;
-                    gram
-                }
-            },
-        };
-        Ok(self.member.summed(gram))
-    }
-
-    /// Features as combinations of the `active` rows, U = (X - mean)' `combination`, and the scores (X - mean) U of all rows.
-    fn lift(&self, combination: &Matrix) -> Result<(Matrix, Matrix)> {
-        match &self.values {
-            Values::Dense(dense) if self.member.is_alone() => {
-                Ok(dense.lift(&self.own_active(), &self.mean, combination))
-            }
-            Values::Sparse(sparse) if self.member.is_alone() => {
-                Ok(sparse.lift(&self.own_active(), &self.mean, combination))
-            }
-            _ => {
-                let loadings = self.transpose_times(combination)?;
-                let scores = self.project(&self.mean, &loadings)?;
-                Ok((loadings, scores))
-            }
-        }
-    }
-}
-
-/// Which places of `rows` (ascending) lie in `range`, and these rows, counted from its start.
-fn within(rows: &[usize], range: &Range<usize>) -> (Range<usize>, Vec<usize>) {
-    let places = rows.partition_point(|&i| i < range.start)..rows.partition_point(|&i| i < range.end);
-    let local = rows[places.clone()].iter().map(|i| i - range.start).collect();
-    (places, local)
-}
-
-/// Refuses data whose squares leave the range of f64.
-fn check_range(magnitude: f64) -> Result<()> {
-    if magnitude == 0.0 || MAGNITUDES.contains(&magnitude) { Ok(()) } else { Err(Error::Range { magnitude }) }
-}
-
-/// The largest magnitude of `values`; an error if one is not finite, with its `place` (row and column).
-fn magnitude<T: Scalar>(values: &[T], place: impl Fn(usize) -> (usize, usize)) -> Result<f64> {
-    largest_magnitude(values).ok_or_else(|| {
-        let entry = values.iter().position(|&x| !x.into().is_finite()).unwrap_or(0);
-        let (row, column) = place(entry);
-        Error::NotFinite { row, column, value: values[entry].into() }
-    })
-}
-
-/// The largest magnitude, or none if a value is not finite.
-fn largest_magnitude<T: Scalar>(values: &[T]) -> Option<f64> {
-    let parts = parallel::map(&parallel::blocks(values.len(), 1 << 18), values.len(), |block| {
-        // A NaN fails every comparison, so `not (|x| <= max)` catches it; no branch, so that the loop vectorises.
-        let mut finite = true;
-        let mut lanes = [0.0f64; 8];
-        for chunk in values[block].chunks(8) {
-            for (lane, &x) in lanes.iter_mut().zip(chunk) {
-                let size = x.into().abs();
-                finite &= size <= f64::MAX;
-                *lane = if size > *lane { size } else { *lane };
-            }
-        }
-        finite.then(|| lanes.into_iter().fold(0.0, f64::max))
-    });
-    parts.into_iter().try_fold(0.0f64, |a, b| b.map(|b| a.max(b)))
 }

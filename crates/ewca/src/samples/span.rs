@@ -104,17 +104,7 @@ impl Span {
         };
         let vectors = vectors.leading_columns(rank);
         let (coordinates, basis) = match (side, basis) {
-            (Side::Samples, None) => {
-                // diag(a)^1/2 X = Q S B': Y = diag(a)^-1/2 Q S, and B = X' diag(a)^1/2 Q S^-1.
-                let deviations: Vec<f64> = variances.iter().map(|v| v.sqrt()).collect();
-                let mut coordinates = vectors.clone();
-                coordinates.scale_columns(&deviations);
-                coordinates.scale_rows(&weights.iter().map(|a| 1.0 / a.sqrt()).collect::<Vec<_>>());
-                let mut combination = vectors;
-                combination.scale_columns(&deviations.iter().map(|s| 1.0 / (s * unit)).collect::<Vec<_>>());
-                combination.scale_rows(&weights.iter().map(|a| a.sqrt()).collect::<Vec<_>>());
-                (coordinates, Basis::Samples(combination))
-            }
+            (Side::Samples, None) => by_samples(vectors, &variances, &weights, unit),
             (_, basis) => {
                 let axes = basis.map_or_else(|| vectors.clone(), |basis| basis.times(&vectors));
                 let own = samples.project_own(&samples.own_active(), &samples.mean, &axes)?;
@@ -325,6 +315,19 @@ fn hstack(left: &Matrix, right: &Matrix) -> Matrix {
             if j < at { left.get(i, j) } else { right.get(i, j - at) }
         },
     )
+}
+
+/// The coordinates and the basis by the leading eigenvectors Q of the Gram matrix between samples.
+fn by_samples(vectors: Matrix, variances: &[f64], weights: &[f64], unit: f64) -> (Matrix, Basis) {
+    // diag(a)^1/2 X = Q S B': Y = diag(a)^-1/2 Q S, and B = X' diag(a)^1/2 Q S^-1.
+    let deviations: Vec<f64> = variances.iter().map(|v| v.sqrt()).collect();
+    let mut coordinates = vectors.clone();
+    coordinates.scale_columns(&deviations);
+    coordinates.scale_rows(&weights.iter().map(|a| 1.0 / a.sqrt()).collect::<Vec<_>>());
+    let mut combination = vectors;
+    combination.scale_columns(&deviations.iter().map(|s| 1.0 / (s * unit)).collect::<Vec<_>>());
+    combination.scale_rows(&weights.iter().map(|a| a.sqrt()).collect::<Vec<_>>());
+    (coordinates, Basis::Samples(combination))
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! What is refused at the door, and samples that two processes share against samples of one.
 
+use super::magnitude::largest_magnitude;
+use super::operator::within;
 use super::*;
 use crate::testing;
 
