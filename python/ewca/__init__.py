@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._ewca import DEFAULT_PERPLEXITY, __version__
 from ._functions import Path, Selection, ewca, path, select, sinkhorn_self
-from ._model import Approximation, Certificate, Model
+from ._model import Approximation, Certificate, Finding, Model
 from ._plan import Plan
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ __all__ = [
     "EWCA",
     "Approximation",
     "Certificate",
+    "Finding",
     "Model",
     "Path",
     "Plan",

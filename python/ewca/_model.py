@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Optional, Union
 
 import numpy as np
@@ -27,6 +28,17 @@ class Approximation:
     worst_row: float
     #: How far the subspace is from being stationary for the exact kernel.
     relative_gradient: float
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that one should know before believing a fit."""
+
+    #: What it is: not_converged, poor_approximation, collapsed, perplexity_floor, perplexity_missed, skipped_mass, dominant_feature or
+    #: omitted_variance.
+    kind: str
+    #: Its numbers, by name.
+    values: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -63,13 +75,20 @@ class Certificate:
     collapsed: bool
     #: For a fit with landmarks, how far its approximate kernel is from the exact one; all of the above is about the approximate one.
     approximation: Optional[Approximation] = None
+    #: What one should know before believing the fit, the gravest first; empty where all is well.
+    findings: tuple[Finding, ...] = ()
 
 
 def certificate_of(model: _ewca.Model) -> Certificate:
     """The certificate of a fit."""
     words = model.certificate
     approximation = words.pop("approximation")
-    return Certificate(**words, approximation=None if approximation is None else Approximation(**approximation))
+    found = json.loads(words.pop("findings"))
+    return Certificate(
+        **words,
+        approximation=None if approximation is None else Approximation(**approximation),
+        findings=tuple(Finding(one.pop("kind"), one) for one in found),
+    )
 
 
 class Model:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from typing import Optional
 
-from ._model import Certificate
+from ._model import Certificate, Finding
 
 _ADVICE = {
     "max_iterations": "the iteration limit was reached before the tolerance: raise {limit}",
@@ -23,17 +24,38 @@ def convergence_warning() -> type[Warning]:
 
 def warn_about(certificate: Certificate, epsilon: float, *, limit: str, tol: str, stacklevel: int = 3) -> None:
     """Says what is wrong with a fit, if anything."""
-    advice = _ADVICE.get(certificate.termination)
-    if advice is not None:
-        text = f"EWCA did not converge: {advice.format(limit=limit, tol=tol)} (relative gradient {certificate.relative_gradient:.1e})"
-        warnings.warn(text, convergence_warning(), stacklevel=stacklevel)
-    near = certificate.approximation
-    if near is not None and near.marginal_error > 0.01:
-        text = (
-            f"EWCA's kernel is approximate ({near.landmarks} landmarks), and by exact rows the plan is off by {100 * near.marginal_error:.2g} %: "
-            "use more landmarks, a larger perplexity, or the exact kernel (landmarks=None)"
+    for finding in certificate.findings:
+        text = _in_words(finding, certificate, epsilon, limit, tol)
+        if text is not None:
+            category = convergence_warning() if finding.kind == "not_converged" else UserWarning
+            warnings.warn(text, category, stacklevel=stacklevel)
+
+
+def _in_words(finding: Finding, certificate: Certificate, epsilon: float, limit: str, tol: str) -> Optional[str]:
+    """A finding that matters to whoever uses the result; None for the others, which are in the certificate."""
+    values = finding.values
+    if finding.kind == "not_converged":
+        # Who interrupted the fit knows.
+        advice = _ADVICE.get(values["termination"])
+        if advice is None:
+            return None
+        gradient = f"(relative gradient {certificate.relative_gradient:.1e})"
+        return f"EWCA did not converge: {advice.format(limit=limit, tol=tol)} {gradient}"
+    if finding.kind == "poor_approximation":
+        return (
+            f"EWCA's kernel is approximate ({values['landmarks']} landmarks), and by exact rows the plan is off by "
+            f"{100 * values['marginal_error']:.2g} %: use more landmarks, a larger perplexity, or the exact kernel (landmarks=None)"
         )
-        warnings.warn(text, stacklevel=stacklevel)
-    if certificate.collapsed:
-        text = f"EWCA collapsed at epsilon {epsilon:.4g}: components shrink the data instead of showing them; lower epsilon or perplexity"
-        warnings.warn(text, stacklevel=stacklevel)
+    if finding.kind == "collapsed":
+        return f"EWCA collapsed at epsilon {epsilon:.4g}: components shrink the data instead of showing them; lower epsilon or perplexity"
+    if finding.kind == "perplexity_floor":
+        return (
+            "samples repeat, and share with their copies whatever epsilon is: the smallest perplexity that can be had is "
+            f"{values['smallest']:.4g}, and the fit is just above it"
+        )
+    if finding.kind == "perplexity_missed":
+        return (
+            f"the perplexity is not the {values['wanted']:.4g} that was wanted: the optimum jumps near epsilon {epsilon:.4g}, and no epsilon "
+            "gives what lies between"
+        )
+    return None

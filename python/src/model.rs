@@ -7,7 +7,7 @@ use ewca_io::{
     Checksum, DenseValues, FittedPreprocessing, ModelFile, Preprocessing, RoleColumns, SparseValues, Table, Values,
 };
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -240,6 +240,9 @@ impl PyModel {
             PyResult::Ok(words)
         });
         words.set_item("approximation", approximation.transpose()?)?;
+        let findings =
+            serde_json::to_string(&self.model.findings()).map_err(|e| PyRuntimeError::new_err(e.to_string()))?;
+        words.set_item("findings", findings)?;
         Ok(words)
     }
 

@@ -142,6 +142,10 @@ def good(blobs):
     return ewca.path(blobs[0], [1.0]).models[0].certificate
 
 
+def found(certificate, kind, **values):
+    return replace(certificate, findings=(ewca.Finding(kind, values),))
+
+
 def caught(certificate):
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
@@ -151,7 +155,11 @@ def caught(certificate):
 
 def test_a_good_fit_is_no_matter(good):
     assert caught(good) == []
-    assert caught(replace(good, termination="interrupted")) == []
+    assert good.findings == ()
+    assert caught(found(good, "not_converged", termination="interrupted")) == []
+    # These are in the certificate alone.
+    for kind in ["dominant_feature", "omitted_variance", "skipped_mass"]:
+        assert caught(found(good, kind, share=0.5)) == []
 
 
 def test_warnings_say_what_to_do(good):
@@ -161,21 +169,46 @@ def test_warnings_say_what_to_do(good):
         "EWCA did not converge: no step lowers the loss any more, but the tolerance is not met: it is finer than rounding allows, "
         "loosen the tolerance (relative gradient 2.0e-03)"
     )
-    assert caught(replace(bad, termination="max_iterations")) == [(ConvergenceWarning, limit, __file__)]
-    assert caught(replace(bad, termination="stalled")) == [(ConvergenceWarning, stalled, __file__)]
+    assert caught(found(bad, "not_converged", termination="max_iterations")) == [(ConvergenceWarning, limit, __file__)]
+    assert caught(found(bad, "not_converged", termination="stalled")) == [(ConvergenceWarning, stalled, __file__)]
     collapsed = "EWCA collapsed at epsilon 123.5: components shrink the data instead of showing them; lower epsilon or perplexity"
-    assert caught(replace(good, collapsed=True)) == [(UserWarning, collapsed, __file__)]
+    assert caught(found(good, "collapsed")) == [(UserWarning, collapsed, __file__)]
+    floor = (
+        "samples repeat, and share with their copies whatever epsilon is: the smallest perplexity that can be had is 30.12, "
+        "and the fit is just above it"
+    )
+    assert caught(found(good, "perplexity_floor", smallest=30.123)) == [(UserWarning, floor, __file__)]
+    missed = (
+        "the perplexity is not the 5 that was wanted: the optimum jumps near epsilon 123.5, and no epsilon gives what lies between"
+    )
+    assert caught(found(good, "perplexity_missed", wanted=5.0)) == [(UserWarning, missed, __file__)]
+    both = replace(good, findings=found(good, "collapsed").findings + found(good, "perplexity_missed", wanted=5.0).findings)
+    assert [text for _, text, _ in caught(both)] == [collapsed, missed]
 
 
 def test_approximate_kernels_are_judged(good):
-    near = ewca.Approximation(landmarks=50, rows=10, marginal_error=0.01, worst_row=0.5, relative_gradient=0.1)
-    assert caught(replace(good, approximation=near)) == []
-    [(kind, text, file)] = caught(replace(good, approximation=replace(near, marginal_error=0.034)))
+    [(kind, text, file)] = caught(found(good, "poor_approximation", landmarks=50, rows=10, marginal_error=0.034))
     assert (kind, file) == (UserWarning, __file__)
     assert text == (
         "EWCA's kernel is approximate (50 landmarks), and by exact rows the plan is off by 3.4 %: "
         "use more landmarks, a larger perplexity, or the exact kernel (landmarks=None)"
     )
+
+
+def test_findings_are_those_of_the_library(khan):
+    X, _ = khan
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        collapsed = ewca.EWCA(2, epsilon=1e9).fit(X).certificate_
+        stopped = ewca.EWCA(5, epsilon=100, max_iter=2).fit(X).certificate_
+        repeated = ewca.EWCA(2, perplexity=3).fit(np.repeat(np.eye(5, 8) + np.arange(40).reshape(5, 8) % 7, 10, axis=0)).certificate_
+    assert [finding.kind for finding in collapsed.findings] == ["collapsed"]
+    assert stopped.findings == (ewca.Finding("not_converged", {"termination": "max_iterations"}),)
+    [floor] = repeated.findings
+    assert floor.kind == "perplexity_floor" and abs(floor.values["smallest"] - 10) < 0.1
+    wide = X[:, :4] * [1, 1000, 1, 1]
+    [dominant] = ewca.EWCA(2).fit(wide).certificate_.findings
+    assert (dominant.kind, dominant.values["feature"]) == ("dominant_feature", 1)
 
 
 def test_the_category_without_scikit_learn(monkeypatch):
@@ -190,7 +223,7 @@ def test_warnings_point_at_the_caller_and_name_its_settings(blobs, monkeypatch, 
     real = ewca._model.certificate_of
 
     def ended(model):
-        return replace(real(model), termination=termination, converged=False)
+        return found(replace(real(model), termination=termination, converged=False), "not_converged", termination=termination)
 
     monkeypatch.setattr("ewca._model.certificate_of", ended)
     monkeypatch.setattr("ewca._estimator.certificate_of", ended)
@@ -199,11 +232,11 @@ def test_warnings_point_at_the_caller_and_name_its_settings(blobs, monkeypatch, 
         (lambda: ewca.path(X, [1.0, 2.0]), words[0]),
         (lambda: ewca.ewca(X), words[1]),
     ]:
-        with warnings.catch_warnings(record=True) as found:
+        with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             call()
         # One, also where several fits of a path end early.
-        [warning] = found
+        [warning] = said
         assert re.search(f"(raise|loosen) {setting} ", str(warning.message))
         assert (warning.filename, warning.lineno) == (__file__, call.__code__.co_firstlineno)
 

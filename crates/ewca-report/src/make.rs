@@ -178,6 +178,7 @@ impl Report {
                 compared.asked
             ));
         }
+        notes.extend(words::findings(model, subject.features, false));
         let perplexities = model.plan().perplexities();
         let plain = (1..=n).zip(subject.ids).all(|(number, id)| *id == number.to_string()) && shown.len() == n;
         Ok(Self {
@@ -193,7 +194,7 @@ impl Report {
             sound: model.converged()
                 && !model.certificate.collapsed
                 && !model.certificate.approximation.is_some_and(|near| near.is_poor()),
-            warnings: words::warnings(model),
+            warnings: words::findings(model, subject.features, true),
             notes,
             facts: words::facts(model),
             components: components(model, pca),

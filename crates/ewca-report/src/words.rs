@@ -1,6 +1,6 @@
 //! What a fit is worth, in words for someone who sees the method for the first time.
 
-use ewca::{Approximation, Model, Termination};
+use ewca::{Finding, Model, Termination};
 
 use crate::report::Fact;
 
@@ -41,48 +41,64 @@ pub fn verdict(model: &Model) -> String {
     format!("{ended}; plan accurate to {}; {collapsed}.", accuracy(certificate.marginal_error))
 }
 
-/// What the reader should know before believing the result, and what to do about it.
-pub fn warnings(model: &Model) -> Vec<String> {
-    let certificate = &model.certificate;
-    let mut warnings = Vec::new();
-    if !model.converged() {
-        let advice = match model.termination {
-            Termination::Stalled => "Ask for a tolerance above that.",
-            Termination::Interrupted => "Fit again, or go on from a checkpoint.",
-            _ => "Allow more iterations, or a looser tolerance.",
-        };
-        warnings.push(format!(
-            "The fit did not converge: it ended at a relative gradient of {} after {} iterations. {advice}",
-            accuracy(certificate.relative_gradient),
-            model.iterations
-        ));
-    }
-    if let Some(near) = certificate.approximation.filter(Approximation::is_poor) {
-        warnings.push(format!(
-            "The kernel is approximate, and by exact rows of {} samples the plan is off by {:.1} %. Ask for more than {} landmarks, \
-             for a larger perplexity (it is {}), or for the exact kernel.",
+/// What the reader should know before believing the result, and what to do about it: warnings, or what is only good to know.
+pub fn findings(model: &Model, features: &[String], warnings: bool) -> Vec<String> {
+    let found = model.findings().into_iter().filter(|finding| finding.is_warning() == warnings);
+    found.filter_map(|finding| in_words(model, features, &finding)).collect()
+}
+
+fn in_words(model: &Model, features: &[String], finding: &Finding) -> Option<String> {
+    let (perplexity, epsilon) = (number(model.perplexity.overall), number(model.epsilon));
+    let part = |share: f64| format!("{:.1} %", 100.0 * share);
+    Some(match finding {
+        Finding::NotConverged { termination } => format!(
+            "The fit did not converge: it ended at a relative gradient of {} after {} iterations. {}",
+            accuracy(model.certificate.relative_gradient),
+            model.iterations,
+            match termination {
+                Termination::Stalled => "Ask for a tolerance above that.",
+                Termination::Interrupted => "Fit again, or go on from a checkpoint.",
+                _ => "Allow more iterations, or a looser tolerance.",
+            }
+        ),
+        Finding::PoorApproximation(near) => format!(
+            "The kernel is approximate, and by exact rows of {} samples the plan is off by {}. Ask for more than {} landmarks, \
+             for a larger perplexity (it is {perplexity}), or for the exact kernel.",
             near.rows,
-            100.0 * near.marginal_error,
-            near.landmarks,
-            number(model.perplexity.overall)
-        ));
-    }
-    if certificate.collapsed {
-        warnings.push(format!(
+            part(near.marginal_error),
+            near.landmarks
+        ),
+        Finding::Collapsed => format!(
             "The fit has collapsed: epsilon is too large, and the components shrink the data instead of showing them. Ask for \
-             a smaller perplexity (it is {}) or a smaller epsilon (it is {}).",
-            number(model.perplexity.overall),
-            number(model.epsilon)
-        ));
-    }
-    if let Some(floor) = model.perplexity.floor {
-        warnings.push(format!(
+             a smaller perplexity (it is {perplexity}) or a smaller epsilon (it is {epsilon})."
+        ),
+        Finding::PerplexityFloor { smallest } => format!(
             "Samples repeat, and share with their copies whatever epsilon is: {} is the smallest perplexity that can be had, and the \
              fit is just above it.",
-            number(floor)
-        ));
-    }
-    warnings
+            number(*smallest)
+        ),
+        Finding::PerplexityMissed { wanted } => format!(
+            "The perplexity is {perplexity}, not the {} that was wanted: the optimum jumps near epsilon {epsilon}, and no epsilon gives \
+             what lies between.",
+            number(*wanted)
+        ),
+        Finding::SkippedMass { share } => format!(
+            "Samples that are far apart were left out, and their share of the plan may be as large as {}.",
+            accuracy(*share)
+        ),
+        Finding::DominantFeature { feature, variance } => format!(
+            "One feature, {}, has the first component to itself, with {} of the variance. If the features have different units, scale \
+             them to unit variance.",
+            features.get(*feature).map_or_else(|| format!("number {}", feature + 1), String::clone),
+            part(*variance)
+        ),
+        Finding::OmittedVariance { share } => format!(
+            "The fit worked with the leading principal axes; {} of the variance is outside of them, and the certificate looked there too.",
+            part(*share)
+        ),
+        // One that came with a later version of the library.
+        _ => return None,
+    })
 }
 
 /// The parameters and the certificate.

@@ -144,8 +144,8 @@ mod transport;
 pub use error::{Error, Result};
 pub use fit::{
     Approximation, Certificate, CheckedParams, Control, DEFAULT_COMPONENTS, DEFAULT_EPSILONS, DEFAULT_PERPLEXITY, Ewca,
-    FitState, Iteration, Model, Observer, Params, Pca, Perplexity, Phase, Progress, Start, Termination, Timings,
-    Unobserved, geometric,
+    Finding, FitState, Iteration, Model, Observer, Params, Pca, Perplexity, Phase, Progress, Start, Termination,
+    Timings, Unobserved, geometric,
 };
 pub use kernel::Kernel;
 #[doc(hidden)] // For bench/.

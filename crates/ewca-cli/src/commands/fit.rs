@@ -187,6 +187,7 @@ fn fit(job: &FitJob, cluster: Option<&Cluster>, console: Console) -> Result<Outc
 
     let account = FitAccount {
         model,
+        features: &data.table.features,
         wanted: &job.wanted,
         times,
         folder: folder.path(),
@@ -196,7 +197,7 @@ fn fit(job: &FitJob, cluster: Option<&Cluster>, console: Console) -> Result<Outc
     if console.talks() {
         console.say(&account.text(console.verbosity));
     } else {
-        account.warnings().iter().for_each(|warning| console.warn(warning));
+        account.findings(true).iter().for_each(|warning| console.warn(warning));
         let files = written.iter().map(|written| &written.file).collect();
         console.report(&MachineAccount { event: "fit", folder: folder.path(), files, summary: &summary });
     }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use ewca::{Approximation, Model, Termination};
+use ewca::{Approximation, Finding, Model, Termination};
 use ewca_io::{Settled, Values};
 
 use crate::args::Wanted;
@@ -66,6 +66,8 @@ pub fn some_names(names: &[String]) -> String {
 pub struct FitAccount<'a> {
     /// The fit.
     pub model: &'a Model,
+    /// The names of its features.
+    pub features: &'a [String],
     /// What was asked of it.
     pub wanted: &'a Wanted,
     /// Where the time of the run went.
@@ -88,83 +90,88 @@ fn starts(model: &Model) -> String {
 }
 
 impl FitAccount<'_> {
-    /// What the user should know before believing the result, and what to do about it.
-    pub fn warnings(&self) -> Vec<String> {
+    /// What the user should know before believing the result, and what to do about it: warnings, or what is only good to know.
+    pub fn findings(&self, warnings: bool) -> Vec<String> {
+        let found = self.model.findings().into_iter().filter(|finding| finding.is_warning() == warnings);
+        found.filter_map(|finding| self.in_words(&finding)).collect()
+    }
+
+    fn in_words(&self, finding: &Finding) -> Option<String> {
         let Self { model, wanted, .. } = self;
-        let certificate = &model.certificate;
-        let mut warnings = Vec::new();
-        match model.termination {
-            Termination::Converged => {}
-            Termination::MaxIterations => warnings.push(format!(
-                "not converged after {} (relative gradient {}, wanted {}); raise --max-iterations, loosen --tolerance{}",
-                count(model.iterations, "iteration"),
-                accuracy(certificate.relative_gradient),
-                accuracy(wanted.tolerance),
+        let gradient = accuracy(model.certificate.relative_gradient);
+        let (tolerance, iterations) = (accuracy(wanted.tolerance), count(model.iterations, "iteration"));
+        let (perplexity, epsilon) = (number(model.perplexity.overall), number(model.epsilon));
+        Some(match finding {
+            Finding::NotConverged { termination: Termination::Interrupted } => format!(
+                "interrupted after {iterations}: this is the best result so far (relative gradient {gradient}, wanted {tolerance})"
+            ),
+            Finding::NotConverged { termination: Termination::Stalled }
+                if model.certificate.approximation.is_some() =>
+            {
+                format!(
+                    "not converged: no step lowers the loss of the approximate kernel any more (relative gradient {gradient}, wanted \
+                     {tolerance}); use more landmarks (--approximate), or loosen --tolerance"
+                )
+            }
+            Finding::NotConverged { termination: Termination::Stalled } => format!(
+                "not converged: --tolerance {tolerance} is finer than rounding allows; the result is good to a relative gradient of \
+                 {gradient}, so ask for a --tolerance above that"
+            ),
+            Finding::NotConverged { .. } => format!(
+                "not converged after {iterations} (relative gradient {gradient}, wanted {tolerance}); raise --max-iterations, loosen \
+                 --tolerance{}",
                 if model.solver.name() == "lbfgs" { "" } else { ", or use --solver lbfgs" }
-            )),
-            Termination::Stalled if certificate.approximation.is_some() => warnings.push(format!(
-                "not converged: no step lowers the loss of the approximate kernel any more (relative gradient {}, wanted {}); \
-                 use more landmarks (--approximate), or loosen --tolerance",
-                accuracy(certificate.relative_gradient),
-                accuracy(wanted.tolerance)
-            )),
-            Termination::Stalled => warnings.push(format!(
-                "not converged: --tolerance {} is finer than rounding allows; the result is good to a relative gradient of \
-                 {}, so ask for a --tolerance above that",
-                accuracy(wanted.tolerance),
-                accuracy(certificate.relative_gradient)
-            )),
-            Termination::Interrupted => warnings.push(format!(
-                "interrupted after {}: this is the best result so far (relative gradient {}, wanted {})",
-                count(model.iterations, "iteration"),
-                accuracy(certificate.relative_gradient),
-                accuracy(wanted.tolerance)
-            )),
-        }
-        if let Some(approximation) = certificate.approximation.filter(Approximation::is_poor) {
-            warnings.push(format!(
+            ),
+            Finding::PoorApproximation(near) => format!(
                 "the kernel is approximate, and by exact rows of {} the plan is off by {}: use more landmarks than --approximate {}, \
-                 a larger --perplexity (it is {}), or leave --approximate out for the exact kernel",
-                count(approximation.rows, "sample"),
-                percent(approximation.marginal_error),
-                approximation.landmarks,
-                number(model.perplexity.overall)
-            ));
-        }
-        if certificate.collapsed {
-            warnings.push(format!(
+                 a larger --perplexity (it is {perplexity}), or leave --approximate out for the exact kernel",
+                count(near.rows, "sample"),
+                percent(near.marginal_error),
+                near.landmarks
+            ),
+            Finding::Collapsed => format!(
                 "collapsed: epsilon is too large, and the components shrink the data instead of showing them; ask for a \
-                 smaller --perplexity (it is {}) or a smaller --epsilon (it is {})",
-                number(model.perplexity.overall),
-                number(model.epsilon)
-            ));
-        }
-        if let Some(floor) = model.perplexity.floor {
-            warnings.push(format!(
+                 smaller --perplexity (it is {perplexity}) or a smaller --epsilon (it is {epsilon})"
+            ),
+            Finding::PerplexityFloor { smallest } => format!(
                 "samples repeat, and share with their copies whatever epsilon is: the smallest perplexity that can be had is {}; the \
-                 fit is just above it, at {}",
-                number(floor),
-                number(model.perplexity.overall)
-            ));
-        } else if let Some(wanted) =
-            model.perplexity.wanted.filter(|_| model.converged() && model.perplexity.is_missed())
-        {
-            warnings.push(format!(
-                "the perplexity is {}, not the {wanted} that was wanted: the optimum jumps near epsilon {}, and no epsilon gives \
-                 what lies between",
-                number(model.perplexity.overall),
-                number(model.epsilon)
-            ));
-        }
-        warnings
+                 fit is just above it, at {perplexity}",
+                number(*smallest)
+            ),
+            Finding::PerplexityMissed { wanted } => format!(
+                "the perplexity is {perplexity}, not the {wanted} that was wanted: the optimum jumps near epsilon {epsilon}, and no \
+                 epsilon gives what lies between"
+            ),
+            Finding::SkippedMass { share } => format!(
+                "samples that are far apart were left out, and their share of the plan may be as large as {}; fit again with --all-pairs",
+                accuracy(*share)
+            ),
+            Finding::DominantFeature { feature, variance } => format!(
+                "one feature, {}, has the first component to itself, with {} of the variance; if the features have different units, \
+                 --scale unit-variance lets all of them count",
+                self.features
+                    .get(*feature)
+                    .map_or_else(|| format!("number {}", feature + 1), |name| format!("'{name}'")),
+                percent(*variance)
+            ),
+            Finding::OmittedVariance { share } => format!(
+                "the fit worked with the leading principal axes; {} of the variance is outside of them, and the certificate looked there \
+                 too",
+                percent(*share)
+            ),
+            // One that came with a later version of the library.
+            _ => return None,
+        })
     }
 
     /// The account, warnings first.
     pub fn text(&self, verbosity: Verbosity) -> String {
         let mut text = String::new();
-        for warning in self.warnings() {
-            let warning = wrapped(&format!("Warning: {warning}."), 2);
-            text.push_str(&format!("\n{}\n", emphasised(&warning, "Warning:", "1;33")));
+        for (warnings, word) in [(true, "Warning:"), (false, "Note:")] {
+            for finding in self.findings(warnings) {
+                let finding = wrapped(&format!("{word} {finding}."), 2);
+                text.push_str(&format!("\n{}\n", emphasised(&finding, word, "1;33")));
+            }
         }
         text.push_str(&format!("\n{}\n", self.verdict()));
         text.push('\n');

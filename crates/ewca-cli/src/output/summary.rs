@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ewca::{Certificate, Model, Perplexity, Solver};
+use ewca::{Certificate, Finding, Model, Perplexity, Solver};
 use ewca_io::{Missing, Preprocessing, Settled};
 use serde::Serialize;
 
@@ -36,6 +36,8 @@ pub struct Summary<'a> {
     explained_variance_ratio: &'a [f64],
     distance_to_pca: f64,
     certificate: &'a Certificate,
+    /// What one should know before believing the fit.
+    findings: Vec<Finding>,
     converged: bool,
     termination: &'static str,
     tolerance: f64,
@@ -132,6 +134,7 @@ impl<'a> Summary<'a> {
             explained_variance_ratio: &model.explained_variance_ratio,
             distance_to_pca: model.distance_to_pca,
             certificate: &model.certificate,
+            findings: model.findings(),
             converged: model.converged(),
             termination: model.termination.name(),
             tolerance: wanted.tolerance,

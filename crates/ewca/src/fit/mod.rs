@@ -4,6 +4,7 @@ mod canonical;
 mod certificate;
 mod coarse;
 mod driver;
+mod findings;
 mod finish;
 mod grids;
 mod memory;
@@ -19,6 +20,7 @@ mod state;
 mod tests;
 
 pub use certificate::{Approximation, Certificate, Termination};
+pub use findings::Finding;
 pub use grids::{DEFAULT_COMPONENTS, DEFAULT_EPSILONS, geometric};
 pub use model::{Model, Perplexity, Timings};
 pub use observer::{Control, Iteration, Observer, Phase, Progress, Unobserved};
