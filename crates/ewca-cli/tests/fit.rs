@@ -249,6 +249,23 @@ fn a_collapsed_fit_says_so_first() {
 }
 
 #[test]
+fn a_feature_that_dominates_is_named_with_what_to_do() {
+    let shop = Workshop::new();
+    let rows: Vec<String> = (0..40).map(|i| format!("{},{},{}", i % 7, 1000 * (i * i % 31), i % 5)).collect();
+    shop.write("data.csv", format!("size,proline,ash\n{}\n", rows.join("\n")));
+    let run = shop.run(&["fit", "data.csv"]).succeeded();
+    let said = "Note: one feature, 'proline', has the first component to itself";
+    let flat = run.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains(said) && flat.contains("--scale unit-variance"), "{}", run.out);
+    let findings = &shop.summary("ewca-out")["findings"];
+    assert_eq!((&findings[0]["kind"], &findings[0]["feature"]), (&"dominant_feature".into(), &1.into()));
+    assert!(findings[0]["variance"].as_f64().unwrap() > 0.99);
+    let run = shop.run(&["fit", "data.csv", "--scale", "unit-variance"]).succeeded();
+    assert!(!run.out.contains("Note:"), "{}", run.out);
+    assert_eq!(shop.summary("ewca-out")["findings"], serde_json::json!([]));
+}
+
+#[test]
 fn wrong_usage_exits_with_2() {
     let shop = Workshop::new();
     shop.write("data.csv", numbers(10, 3));

@@ -2,7 +2,9 @@
 
 use crate::error::{Error, Result};
 use crate::kernel::KernelLayout;
-use crate::samples::{LARGEST_GRAM, SMALL_GRAM, Samples, Scalar, strip_width};
+use crate::samples::{LARGEST_GRAM, Samples, Scalar, SpanShape};
+use crate::solvers::{State, columns_of_m};
+use crate::transport::Balancer;
 
 use super::perplexity_search::rows_of_first_guess;
 use super::session::MANY_SAMPLES;
@@ -10,9 +12,6 @@ use super::session::MANY_SAMPLES;
 /// Up to this many samples the kernel is stored, at most 134 MB: somewhat faster there than computing it anew (bench/KERNEL.md); beyond,
 /// leaving pairs out wins more.
 const STORED_SAMPLES: usize = 4096;
-
-/// What a matrix product holds for each thread, in numbers.
-const PRODUCT_ROOM: usize = 1 << 19;
 
 /// Axes to work with where the data have too many for all of them.
 const LEADING_AXES: usize = 256;
@@ -87,46 +86,28 @@ pub(crate) fn plan(shape: &Shape, budget: Option<usize>) -> Result<MemoryPlan> {
 fn most_at_once(shape: &Shape, axes: usize, store_kernel: bool) -> usize {
     let times = usize::saturating_mul;
     let &Shape { samples: n, own, features: d, components: k, .. } = shape;
-    let order = shape.order();
-    let whole = order <= LARGEST_GRAM;
-    let coordinates = times(own, axes);
-    // The Gram matrix, or the covariance in the leading axes with the basis before and after a step.
-    let square = if whole { times(order, order) } else { times(axes, axes).saturating_add(times(times(d, axes), 4)) };
-    // A matrix, its eigenvectors, and three times as much for faer to work in.
-    let eigen = if whole { times(square, 5) } else { times(times(axes, axes), 5) };
-    let threads = rayon::current_num_threads();
-    // Strips of the data are centred one after the other, on each thread where Gram matrices are small.
-    let (width, length) = (strip_width(order), n.max(d));
-    // Threads sum small Gram matrices on their own, eight at the most; and each product has room of its own for blocks.
-    let (partial, panels) = match whole {
-        true if order <= SMALL_GRAM => (times(square, length.div_ceil(width).min(8) + 1), threads),
-        true => (square, 1),
-        false => (times(times(d, axes), 10), 1),
-    };
-    let strips = if whole { times(times(order, width.min(length)), panels) } else { times(axes, 4096) };
-    let products = times(order, 1024).min(PRODUCT_ROOM).saturating_mul(threads + 1);
-    let reduction = [partial.max(eigen), strips, if n >= d || !whole { times(coordinates, 2) } else { 0 }];
-    // The coordinates, and four times as many while the plan carries them; when M is taken apart they are gone.
-    let carried = if n < MANY_SAMPLES { times(coordinates, 4) } else { times(times(n, axes.min(48)), 4) };
-    let basis = if whole { square } else { times(d, axes) };
-    let landmarks = shape.few_landmarks().map_or(0, |m| KernelLayout::landmark_bytes(m, k.max(axes.min(48))) / 8);
-    let finish = [basis, coordinates, carried.max(eigen), KernelLayout::bytes(n, k, store_kernel) / 8, landmarks];
+    let span = SpanShape { samples: n, own, features: d, order: shape.order(), axes }.footprint();
+    let held = [span.basis, span.coordinates];
+    // When M is taken apart, what the plan carried is gone.
+    let carried = times(if n < MANY_SAMPLES { own } else { n }, times(columns_of_m(n, axes), 4));
+    let landmarks = shape.few_landmarks().map_or(0, |few| KernelLayout::landmark_bytes(few, k.max(axes.min(48))) / 8);
+    let finish = [carried.max(span.eigen), KernelLayout::bytes(n, k, store_kernel) / 8, landmarks];
     // Rows of distances by which the first epsilon is guessed.
-    let guess = [basis, coordinates, times(n, rows_of_first_guess(n))];
+    let guess = [times(n, rows_of_first_guess(n))];
     // The fit of a fifth of the samples that comes first: its data, its coordinates, its kernel.
     let few = if n < MANY_SAMPLES { 0 } else { n.div_ceil(5) };
     let kernel = KernelLayout::bytes(few, k, few <= STORED_SAMPLES) / 8;
-    let coarse = [basis, coordinates, times(times(few, axes), 6), if few > 0 { kernel } else { 0 }];
+    let coarse = [times(times(few, axes), 6), if few > 0 { kernel } else { 0 }];
     let always = [
-        products,
-        times(times(d, k), 3),     // loadings
-        times(times(n, k), 8),     // scores and what is carried with them
-        times(n, 48),              // potentials, the memory of the acceleration, and what is said of each sample
-        times(times(axes, k), 24), // frames, gradients and the memory of L-BFGS
+        span.products,
+        times(times(d, k), 3), // loadings
+        times(times(n, k), 8), // scores and what is carried with them
+        Balancer::numbers(n),
+        State::numbers(axes, k),
     ];
     let sum = |numbers: &[usize]| numbers.iter().fold(0usize, |sum, &count| sum.saturating_add(count));
-    let stages = [sum(&reduction), sum(&guess), sum(&coarse), sum(&finish)];
-    sum(&always).saturating_add(stages.into_iter().max().unwrap_or(0))
+    let later = [sum(&guess), sum(&coarse), sum(&finish)].into_iter().max().unwrap_or(0);
+    sum(&always).saturating_add(span.reducing.max(sum(&held).saturating_add(later)))
 }
 
 #[cfg(test)]

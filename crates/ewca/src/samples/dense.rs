@@ -242,12 +242,12 @@ const BLOCK: usize = 1 << 18;
 const PANEL: usize = 1 << 17;
 
 /// How many rows or features a Gram matrix of this order takes at a time.
-pub(crate) fn strip_width(order: usize) -> usize {
+pub(super) fn strip_width(order: usize) -> usize {
     parallel::lines_of(order, PANEL, 128..=4096)
 }
 
 /// Gram matrices up to this order are summed by each thread on its own.
-pub(crate) const SMALL_GRAM: usize = 512;
+pub(super) const SMALL_GRAM: usize = 512;
 
 /// Strips of the weighted, centred data, as the lines of a Gram matrix.
 struct Panels<'a, T: Scalar> {

@@ -6,6 +6,7 @@
 
 mod axes;
 mod dense;
+mod footprint;
 mod magnitude;
 mod operator;
 mod source;
@@ -18,7 +19,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-pub(crate) use dense::{SMALL_GRAM, strip_width};
+pub(crate) use footprint::SpanShape;
 pub use source::{Part, Source};
 pub(crate) use span::{LARGEST_GRAM, Reduction, Span};
 

@@ -16,7 +16,9 @@ pub(crate) mod tests;
 use serde::{Deserialize, Serialize};
 
 pub use mm::{EigenvalueBound, MmParams};
-pub(crate) use objective::{Leading, Objective, Point, component_residuals, gradient_columns, is_wide, largest};
+pub(crate) use objective::{
+    Leading, Objective, Point, columns_of_m, component_residuals, gradient_columns, is_wide, largest,
+};
 
 use crate::error::Result;
 use crate::samples::Span;
@@ -136,6 +138,11 @@ impl State {
         self.point.belongs_to(span, components)
             && self.running.belongs_to(solver, span.rank(), components)
             && self.balancer.belongs_to(span.weights.len())
+    }
+
+    /// Numbers that a state holds, with what its steps hold: frames, gradients and the memory of L-BFGS.
+    pub fn numbers(axes: usize, components: usize) -> usize {
+        axes.saturating_mul(components).saturating_mul(24)
     }
 
     /// One iteration.

@@ -185,7 +185,7 @@ impl Objective {
     /// M = Y'(2 pi - diag(a)) Y at `point`: one pass with r columns, or a few with some of them each where there are many samples.
     pub fn matrix(&mut self, point: &Point) -> Matrix {
         let rank = self.span.rank();
-        let at_once = if self.span.weights.len() < MANY_ROWS { rank } else { MANY_COLUMNS };
+        let at_once = columns_of_m(self.span.weights.len(), rank);
         let mut matrix = Matrix::zeros(rank, rank);
         for axes in crate::parallel::blocks(rank, at_once) {
             let columns = self.span.axes(axes.clone());
@@ -215,6 +215,11 @@ impl Objective {
         let is_saddle = eigen_deficit > (SADDLE * smallest).max(ROUNDING * self.span.variances[0]);
         Ok(Leading { values, frame: vectors.leading_columns(k), eigen_deficit, is_saddle })
     }
+}
+
+/// How many columns the plan carries at once where M is made in so many axes.
+pub(crate) fn columns_of_m(samples: usize, axes: usize) -> usize {
+    if samples < MANY_ROWS { axes } else { axes.min(MANY_COLUMNS) }
 }
 
 /// From the plan times the scores, the columns W with M V = Y'W: 2 pi Z - a Z, corrected for what the marginals still lack, so that

@@ -55,6 +55,12 @@ pub(crate) struct Balanced {
 }
 
 impl Balancer {
+    /// Numbers that are held while a plan of so many samples is solved: potentials, the memory of the acceleration, and what is said of
+    /// each sample.
+    pub fn numbers(samples: usize) -> usize {
+        samples.saturating_mul(48)
+    }
+
     /// Improves `potential` until the marginal error is at most the tolerance, and carries the points of the kernel, `carried`, with
     /// the plan.
     pub fn balance(
