@@ -143,7 +143,8 @@ fn hash<'v>(params: &Params, values: impl Iterator<Item = &'v f64>) -> u64 {
         }
     };
     let same = Params { threads: None, memory_budget: None, max_iterations: 0, ..params.clone() };
-    add(format!("{same:?}").as_bytes());
+    // The encoding is documented and kept: what is fitted again must hash the same in later versions.
+    add(&postcard::to_stdvec(&same).unwrap_or_default());
     for value in values {
         add(&value.to_bits().to_le_bytes());
     }
