@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use ewca::Samples;
+use ewca::{Samples, geometric};
 use ewca_eval::{Candidates, Labels, Protocol, select};
 
 fn khan2001() -> (Vec<f64>, Vec<String>) {
@@ -25,7 +25,7 @@ fn accuracies_agree_for_three_seeds() {
     let (data, labels) = khan2001();
     let labels = Labels::new(&labels);
     let samples = Samples::new(&data, 63, 2308).unwrap();
-    let epsilons: Vec<f64> = (0..20).map(|i| 5.0 * 40f64.powf(i as f64 / 19.0)).collect();
+    let epsilons = geometric(5.0, 200.0, 20);
     // k, PCA, EWCA, in percent.
     let reference = [(5, 4.7, 4.3), (7, 10.0, 7.3), (8, 10.1, 7.1), (10, 11.4, 8.7), (12, 10.2, 10.3)];
     let ks: Vec<usize> = reference.iter().map(|r| r.0).collect();

@@ -1,6 +1,6 @@
 //! The evidence as figures.
 
-use super::{Measure, Row, Summary};
+use super::{Measure, Row, Summary, ascending};
 use crate::figures::{Axis, Figure, Key, Marker, Page, Panel, Series, Stroke, Tidy, legend_rows};
 
 /// Lines for different k, apart in grey as well.
@@ -16,18 +16,11 @@ pub fn evidence_figures(rows: &[Row], summaries: &[Summary]) -> Vec<Figure> {
     vec![gains(rows), curves(summaries)]
 }
 
-fn ks(all: impl Iterator<Item = usize>) -> Vec<usize> {
-    let mut ks: Vec<usize> = all.collect();
-    ks.sort_unstable();
-    ks.dedup();
-    ks
-}
-
 /// The gain in nearest-neighbour error on each set, with its interval: one panel for each k.
 fn gains(rows: &[Row]) -> Figure {
     let of: Vec<&Row> =
         rows.iter().filter(|r| r.method == "ewca" && r.rule == "nested" && r.measure == Measure::Error).collect();
-    let ks = ks(of.iter().map(|r| r.k));
+    let ks = ascending(of.iter().map(|r| r.k));
     let mut sets: Vec<(String, f64)> = Vec::new();
     for row in &of {
         match sets.iter_mut().find(|s| s.0 == row.set) {
@@ -39,7 +32,7 @@ fn gains(rows: &[Row]) -> Figure {
     let names: Vec<String> = sets.into_iter().map(|s| s.0).collect();
     let (width, height, left) = (215.0, 16.0 * names.len() as f64 + 10.0, 150.0);
     let mut page = Page::new(left + ks.len() as f64 * (width + 18.0) + 10.0, height + 85.0);
-    let mut table = Tidy::new(&["set", "k", "gain", "low", "high", "pca", "ewca"]);
+    let mut table = Tidy::new("set,k,gain,low,high,pca,ewca");
     let ends = || of.iter().flat_map(|r| [r.gain.low, r.gain.high]);
     for (at, &k) in ks.iter().enumerate() {
         let blank = vec![String::new(); names.len()];
@@ -68,11 +61,10 @@ fn gains(rows: &[Row]) -> Figure {
 fn curves(summaries: &[Summary]) -> Figure {
     let of: Vec<&Summary> =
         summaries.iter().filter(|s| s.method == "ewca" && s.rule.starts_with("multiple") && s.k.is_some()).collect();
-    let ks = ks(of.iter().filter_map(|s| s.k));
+    let ks = ascending(of.iter().filter_map(|s| s.k));
     let (width, height) = (270.0, 250.0);
     let mut page = Page::new(Measure::ALL.len() as f64 * (width + 75.0) + 20.0, height + 115.0);
-    let mut table =
-        Tidy::new(&["measure", "k", "multiple", "perplexity", "gain", "wins", "ties", "losses", "p_studies"]);
+    let mut table = Tidy::new("measure,k,multiple,perplexity,gain,wins,ties,losses,p_studies");
     for (at, measure) in Measure::ALL.into_iter().enumerate() {
         let own: Vec<&&Summary> = of.iter().filter(|s| s.measure == measure).collect();
         let x = Axis::logarithmic("epsilon / variance of component k", own.iter().map(|s| s.multiple));

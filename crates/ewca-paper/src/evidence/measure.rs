@@ -5,6 +5,8 @@ use ewca_eval::{KMeans, Neighbours, Split, adjusted_rand_index, silhouette};
 use rayon::prelude::*;
 use serde::Serialize;
 
+use super::mean;
+
 /// Starts of k-means.
 const STARTS: usize = 10;
 
@@ -85,8 +87,7 @@ impl Measured {
 
     /// The mean of one measure.
     pub fn mean(&self, measure: Measure) -> f64 {
-        let values = self.of(measure);
-        values.iter().sum::<f64>() / values.len() as f64
+        mean(self.of(measure))
     }
 }
 
@@ -106,7 +107,7 @@ impl Estimate {
     /// splits is s^2 (1/J + 1), after Nadeau and Bengio (2003).
     pub fn of(values: &[f64]) -> Self {
         let n = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / n;
+        let mean = mean(values);
         let variance = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / (n - 1.0).max(1.0);
         let half = 1.96 * (variance * (1.0 / n + 1.0)).sqrt();
         Self { mean, low: mean - half, high: mean + half }

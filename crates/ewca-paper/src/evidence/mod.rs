@@ -12,9 +12,10 @@ mod set;
 mod summary;
 mod tables;
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use ewca::{Ewca, Model, Samples};
+use ewca::{Ewca, Matrix, Model, Samples, geometric};
 use ewca_eval::{Neighbours, Protocol, Split};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -114,6 +115,52 @@ struct Candidate {
     measured: [Measured; 2],
 }
 
+/// All fits of one set with one number of components.
+struct Fits {
+    /// The variance of the k-th principal component.
+    unit: f64,
+    clusters: f64,
+    pca: Candidate,
+    /// Those of the grid first.
+    candidates: Vec<Candidate>,
+    /// The rules, each with the place of the candidate that it chose.
+    choices: Vec<(String, usize)>,
+}
+
+/// The rows of one set and one number of components.
+struct Rows<'a> {
+    set: &'a EvidenceSet,
+    k: usize,
+    fits: &'a Fits,
+    rows: Vec<Row>,
+}
+
+impl Rows<'_> {
+    fn add(
+        &mut self,
+        method: &'static str,
+        rule: &str,
+        measured: &Measured,
+        measures: &[Measure],
+        at: Option<&Candidate>,
+    ) {
+        self.rows.extend(measures.iter().map(|&measure| Row {
+            set: self.set.name.clone(),
+            study: self.set.study.clone(),
+            k: self.k,
+            method,
+            rule: rule.to_string(),
+            measure,
+            value: Estimate::of(measured.of(measure)),
+            gain: Estimate::of(&gains(measure, measured, &self.fits.pca.measured[0])),
+            epsilon: at.map_or(0.0, |c| c.epsilon),
+            multiple: at.map_or(0.0, |c| c.epsilon / self.fits.unit),
+            perplexity: at.map_or(1.0, |c| c.perplexity),
+            clusters: self.fits.clusters,
+        }));
+    }
+}
+
 const METHODS: [&str; 2] = ["ewca", "barycentric"];
 
 impl<'a> Trial<'a> {
@@ -130,14 +177,40 @@ impl<'a> Trial<'a> {
     }
 
     fn judged(&self, k: usize) -> ewca::Result<Vec<Row>> {
+        let fits = self.fits(k)?;
+        let mut rows = Rows { set: self.set, k, fits: &fits, rows: Vec::new() };
+        rows.add("raw", "", &self.raw, &Measure::ALL, None);
+        rows.add("pca", "", &fits.pca.measured[0], &Measure::ALL, None);
+        for (which, method) in METHODS.into_iter().enumerate() {
+            for (rule, at) in &fits.choices {
+                let chosen = &fits.candidates[*at];
+                rows.add(method, rule, &chosen.measured[which], &Measure::ALL, Some(chosen));
+            }
+            let grid: Vec<&Candidate> = fits.candidates[..GRID.2].iter().collect();
+            for measure in Measure::ALL {
+                let of = |c: &Candidate| measure.sign() * c.measured[which].mean(measure);
+                if let Some(best) = grid.iter().max_by(|x, y| of(x).total_cmp(&of(y))) {
+                    rows.add(method, "oracle", &best.measured[which], &[measure], Some(best));
+                }
+            }
+            let (measured, typical) = self.nested(&grid, which);
+            rows.add(method, "nested", &measured, &Measure::ALL, Some(typical));
+            // Ties go to the last, so PCA is that here: epsilon must earn its place.
+            let cautious: Vec<&Candidate> = grid.iter().rev().copied().chain([&fits.pca]).collect();
+            let (measured, typical) = self.nested(&cautious, which);
+            rows.add(method, "nested, ties to PCA", &measured, &Measure::ALL, Some(typical));
+        }
+        Ok(rows.rows)
+    }
+
+    fn fits(&self, k: usize) -> ewca::Result<Fits> {
         let pca = Ewca::params(k).pca(&self.samples)?;
         let unit = pca.explained_variance[k - 1];
-        let (from, to, count) = GRID;
-        let multiple = |i: usize| from * (to / from).powf(i as f64 / (count - 1) as f64);
-        let epsilons: Vec<f64> = (0..count).map(|i| unit * multiple(i)).collect();
+        let multiples = geometric(GRID.0, GRID.1, GRID.2);
+        let epsilons: Vec<f64> = multiples.iter().map(|multiple| unit * multiple).collect();
         let mut models = Ewca::params(k).check()?.path(&self.samples, &epsilons)?;
         let mut choices = rules::choices(self.set, &pca, &models, &self.raw_neighbours, self.protocol.seed)?;
-        choices.extend((0..count).map(|i| (format!("multiple {:.2}", multiple(i)), i)));
+        choices.extend(multiples.iter().enumerate().map(|(at, multiple)| (format!("multiple {multiple:.2}"), at)));
         for perplexity in PERPLEXITIES {
             let possible = perplexity.min(self.set.samples() as f64 / 2.0);
             choices.push((format!("perplexity {perplexity}"), models.len()));
@@ -146,58 +219,18 @@ impl<'a> Trial<'a> {
         let candidate = |model: &Model| {
             self.candidate([model.scores.clone(), model.barycentric_scores()], model.epsilon, model.perplexity.overall)
         };
-        let candidates: Vec<Candidate> = models.iter().map(candidate).collect();
+        let candidates = models.iter().map(candidate).collect();
         let clusters = 100.0 * rules::clustered(&pca.scores, self.protocol.seed);
         // Every sample keeps its mass to itself.
         let pca = self.candidate([pca.scores.clone(), pca.scores], 0.0, 1.0);
-        let mut rows = Vec::new();
-        let mut report = |method, rule: &str, measured: &Measured, only: Option<Measure>, at: Option<&Candidate>| {
-            for measure in Measure::ALL.into_iter().filter(|m| only.is_none_or(|o| o == *m)) {
-                let gains = gains(measure, measured, &pca.measured[0]);
-                rows.push(Row {
-                    set: self.set.name.clone(),
-                    study: self.set.study.clone(),
-                    k,
-                    method,
-                    rule: rule.to_string(),
-                    measure,
-                    value: Estimate::of(measured.of(measure)),
-                    gain: Estimate::of(&gains),
-                    epsilon: at.map_or(0.0, |c| c.epsilon),
-                    multiple: at.map_or(0.0, |c| c.epsilon / unit),
-                    perplexity: at.map_or(1.0, |c| c.perplexity),
-                    clusters,
-                });
-            }
-        };
-        report("raw", "", &self.raw, None, None);
-        report("pca", "", &pca.measured[0], None, None);
-        for (which, method) in METHODS.into_iter().enumerate() {
-            for (rule, at) in &choices {
-                report(method, rule, &candidates[*at].measured[which], None, Some(&candidates[*at]));
-            }
-            let grid: Vec<&Candidate> = candidates[..count].iter().collect();
-            for measure in Measure::ALL {
-                let of = |c: &Candidate| measure.sign() * c.measured[which].mean(measure);
-                if let Some(best) = grid.iter().max_by(|x, y| of(x).total_cmp(&of(y))) {
-                    report(method, "oracle", &best.measured[which], Some(measure), Some(best));
-                }
-            }
-            let (measured, typical) = self.nested(&grid, which);
-            report(method, "nested", &measured, None, Some(typical));
-            // Ties go to the last, so PCA is that here: epsilon must earn its place.
-            let cautious: Vec<&Candidate> = grid.iter().rev().copied().chain([&pca]).collect();
-            let (measured, typical) = self.nested(&cautious, which);
-            report(method, "nested, ties to PCA", &measured, None, Some(typical));
-        }
-        Ok(rows)
+        Ok(Fits { unit, clusters, pca, candidates, choices })
     }
 
-    fn measured(&self, points: &ewca::Matrix, neighbours: &Neighbours) -> Measured {
+    fn measured(&self, points: &Matrix, neighbours: &Neighbours) -> Measured {
         Measured::new(points, neighbours, &self.splits, &self.set.labels.classes, self.protocol.seed)
     }
 
-    fn candidate(&self, points: [ewca::Matrix; 2], epsilon: f64, perplexity: f64) -> Candidate {
+    fn candidate(&self, points: [Matrix; 2], epsilon: f64, perplexity: f64) -> Candidate {
         let neighbours = [0, 1].map(|i| Neighbours::new(&points[i]));
         let measured = [0, 1].map(|i| self.measured(&points[i], &neighbours[i]));
         Candidate { epsilon, perplexity, neighbours, measured }
@@ -224,4 +257,13 @@ impl<'a> Trial<'a> {
 fn gains(measure: Measure, measured: &Measured, pca: &Measured) -> Vec<f64> {
     let (values, base) = (measured.of(measure), pca.of(measure));
     values.iter().zip(base).map(|(v, b)| measure.sign() * (v - b)).collect()
+}
+
+/// The distinct values, sorted.
+fn ascending<T: Ord>(values: impl Iterator<Item = T>) -> Vec<T> {
+    values.collect::<BTreeSet<T>>().into_iter().collect()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
 }

@@ -3,7 +3,7 @@
 use ewca_eval::wilcoxon;
 use serde::Serialize;
 
-use super::{Measure, Row};
+use super::{Measure, Row, ascending, mean};
 
 /// A set counts as a tie where the two methods differ by less than this, in points.
 const TIE: f64 = 0.5;
@@ -50,9 +50,7 @@ pub const DEFAULT_RULE: &str = "perplexity 5";
 
 /// Summaries for each k and for all k together, in order of appearance.
 pub fn summaries(rows: &[Row]) -> Vec<Summary> {
-    let mut ks: Vec<usize> = rows.iter().map(|r| r.k).collect();
-    ks.sort_unstable();
-    ks.dedup();
+    let ks = ascending(rows.iter().map(|r| r.k));
     let mut keys: Vec<(&'static str, &str, Measure)> = Vec::new();
     for row in rows {
         let key = (row.method, row.rule.as_str(), row.measure);
@@ -121,10 +119,6 @@ fn averaged<'a>(pairs: impl Iterator<Item = (&'a str, f64)>) -> Vec<(String, f64
 
 fn by<'a>(rows: &[&'a Row], name: impl Fn(&'a Row) -> &'a str, value: impl Fn(&Row) -> f64) -> Vec<(String, f64)> {
     averaged(rows.iter().map(|r| (name(r), value(r))))
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

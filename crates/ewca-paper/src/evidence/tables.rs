@@ -5,66 +5,64 @@ use std::fmt::Write;
 use ewca_eval::spearman;
 
 use super::summary::DEFAULT_RULE;
-use super::{EvidenceSet, Measure, Row, Summary};
+use super::{EvidenceSet, Measure, Row, Summary, ascending, mean};
+use crate::figures::Tidy;
 
 /// One line per set, k, method, rule and measure.
 pub fn rows_csv(rows: &[Row]) -> String {
-    let mut text = String::from(
-        "set,study,k,method,rule,measure,mean,low,high,gain,gain_low,gain_high,epsilon,multiple,perplexity,clusters\n",
+    let mut table = Tidy::new(
+        "set,study,k,method,rule,measure,mean,low,high,gain,gain_low,gain_high,epsilon,multiple,perplexity,clusters",
     );
-    for r in rows {
-        let _ = writeln!(
-            text,
-            "{},{},{},{},\"{}\",{},{},{},{},{},{},{},{},{},{},{}",
-            r.set,
-            r.study,
-            r.k,
-            r.method,
-            r.rule,
-            r.measure.name(),
-            r.value.mean,
-            r.value.low,
-            r.value.high,
-            r.gain.mean,
-            r.gain.low,
-            r.gain.high,
-            r.epsilon,
-            r.multiple,
-            r.perplexity,
-            r.clusters
-        );
+    for Row { set, study, k, method, rule, measure, value, gain, epsilon, multiple, perplexity, clusters } in rows {
+        table.row(&[
+            set,
+            study,
+            k,
+            method,
+            rule,
+            &measure.name(),
+            &value.mean,
+            &value.low,
+            &value.high,
+            &gain.mean,
+            &gain.low,
+            &gain.high,
+            epsilon,
+            multiple,
+            perplexity,
+            clusters,
+        ]);
     }
-    text
+    table.csv()
 }
 
 /// One line per k, method, rule and measure.
 pub fn summaries_csv(summaries: &[Summary]) -> String {
-    let mut text = String::from(
-        "k,method,rule,measure,sets,mean,gain,gain_over_default,wins,ties,losses,p,p_studies,p_studies_default,multiple,perplexity\n",
+    let mut table = Tidy::new(
+        "k,method,rule,measure,sets,mean,gain,gain_over_default,wins,ties,losses,p,p_studies,p_studies_default,multiple,perplexity",
     );
     for s in summaries {
         let k = s.k.map_or("all".to_string(), |k| k.to_string());
-        let _ = writeln!(
-            text,
-            "{k},{},\"{}\",{},{},{},{},{},{},{},{},{},{},{},{},{}",
-            s.method,
-            s.rule,
-            s.measure.name(),
-            s.sets,
-            s.value,
-            s.gain,
-            s.gain_over_default,
-            s.wins,
-            s.ties,
-            s.losses,
-            s.p,
-            s.p_studies,
-            s.p_studies_default,
-            s.multiple,
-            s.perplexity
-        );
+        table.row(&[
+            &k,
+            &s.method,
+            &s.rule,
+            &s.measure.name(),
+            &s.sets,
+            &s.value,
+            &s.gain,
+            &s.gain_over_default,
+            &s.wins,
+            &s.ties,
+            &s.losses,
+            &s.p,
+            &s.p_studies,
+            &s.p_studies_default,
+            &s.multiple,
+            &s.perplexity,
+        ]);
     }
-    text
+    table.csv()
 }
 
 /// All tables: a main one for each measure, one of all rules, one of all sets.
@@ -84,10 +82,7 @@ const SHOWN: [&str; 4] = [DEFAULT_RULE, "nested", "nested, ties to PCA", "oracle
 
 /// Raw, PCA, and EWCA by a few rules: the mean over sets and k, gains over PCA for each k and all, the paired test.
 fn main_table(summaries: &[Summary], measure: Measure) -> String {
-    let mut ks: Vec<usize> = summaries.iter().filter_map(|s| s.k).collect();
-    ks.dedup();
-    ks.sort_unstable();
-    ks.dedup();
+    let ks = ascending(summaries.iter().filter_map(|s| s.k));
     let columns: String = ks.iter().map(|k| format!(" gain, k = {k} |")).collect();
     let mut text = format!(
         "| method | epsilon | mean |{columns} gain, all k | wins / ties / losses | p, sets | p, studies |\n|---|---|{}---|---|---|---|---|\n",
@@ -155,9 +150,12 @@ fn rules_table(summaries: &[Summary]) -> String {
 
 /// What might tell how much EWCA gains: Spearman's correlation over the studies.
 fn hints_table(sets: &[EvidenceSet], rows: &[Row]) -> String {
-    let studies = studies(sets);
+    let studies = ascending(sets.iter().map(|s| s.study.as_str()));
     let over_studies = |value: &dyn Fn(&Row) -> Option<f64>| -> Vec<f64> {
-        studies.iter().map(|study| mean(rows.iter().filter(|r| r.study == *study).filter_map(value))).collect()
+        studies
+            .iter()
+            .map(|study| mean(&rows.iter().filter(|r| r.study == *study).filter_map(value).collect::<Vec<_>>()))
+            .collect()
     };
     let size = |r: &Row| sets.iter().find(|s| s.name == r.set).map(|s| s.samples() as f64);
     let classes = |r: &Row| sets.iter().find(|s| s.name == r.set).map(|s| s.labels.names.len() as f64);
@@ -196,23 +194,9 @@ fn pairs<'a>(rules: &'a [&'a str]) -> impl Iterator<Item = (&'a str, Measure)> {
     rules.iter().flat_map(|rule| Measure::ALL.map(|measure| (*rule, measure)))
 }
 
-fn studies(sets: &[EvidenceSet]) -> Vec<&str> {
-    let mut studies: Vec<&str> = sets.iter().map(|s| s.study.as_str()).collect();
-    studies.sort_unstable();
-    studies.dedup();
-    studies
-}
-
-fn mean(values: impl Iterator<Item = f64>) -> f64 {
-    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), v| (sum + v, count + 1.0));
-    sum / count
-}
-
 /// Each set: its size, PCA's error, and the gain of EWCA with the nested epsilon, with its interval.
 fn sets_table(sets: &[EvidenceSet], rows: &[Row]) -> String {
-    let mut ks: Vec<usize> = rows.iter().map(|r| r.k).collect();
-    ks.sort_unstable();
-    ks.dedup();
+    let ks = ascending(rows.iter().map(|r| r.k));
     let columns: String = ks.iter().map(|k| format!(" k = {k}: PCA, gain (95% interval) |")).collect();
     let mut text = format!(
         "| set | samples | features | classes | log2 |{columns}\n|---|---|---|---|---|{}\n",

@@ -2,7 +2,8 @@
 
 use ewca_eval::{Cell, Selection, Spread, StrictCell};
 
-use super::{EWCA, Fact, PCA, RAW, Report, Study};
+use super::drawing::{EWCA, PCA, RAW};
+use super::{Fact, Report, Study};
 use crate::figures::{Axis, BoxSummary, Figure, Key, Marker, Page, Panel, Series, Tidy, legend_rows};
 
 const LABEL: &str = "misclassified (%)";
@@ -90,7 +91,7 @@ fn lines(study: &Study<'_>, selection: &Selection) -> Figure {
     let values = methods.iter().flat_map(|m| m.3.iter().flat_map(|(_, s)| [s.q1, s.q3, s.mean]));
     let panel =
         Panel::new(&mut page, (70.0, 42.0), (550.0, 335.0), components(selection), Axis::from_zero(LABEL, values));
-    let mut table = Tidy::new(&["k", "method", "mean", "q1", "q3", "median", "splits"]);
+    let mut table = Tidy::new("k,method,mean,q1,q3,median,splits");
     methods.iter().for_each(|m| draw_band(&panel, &mut page, &m.3, m.2));
     methods.iter().for_each(|m| draw_line(&panel, &mut page, &m.3, m.2));
     for at in 0..selection.cells.len() {
@@ -119,7 +120,7 @@ fn strict_lines(study: &Study<'_>, selection: &Selection, strict: &[StrictSpread
     let values = drawn.iter().flat_map(|m| m.4.iter().flat_map(|(_, s)| [s.q1, s.q3, s.mean]));
     let panel =
         Panel::new(&mut page, (70.0, 62.0), (550.0, 335.0), components(selection), Axis::from_zero(LABEL, values));
-    let mut table = Tidy::new(&["k", "method", "protocol", "mean", "q1", "q3", "median", "splits"]);
+    let mut table = Tidy::new("k,method,protocol,mean,q1,q3,median,splits");
     drawn.iter().filter(|m| m.5).for_each(|m| draw_band(&panel, &mut page, &m.4, m.3));
     for (_, method, protocol, series, spreads, _) in &drawn {
         draw_line(&panel, &mut page, spreads, *series);
@@ -144,7 +145,7 @@ fn boxes(study: &Study<'_>, selection: &Selection) -> Figure {
     let values = selection.cells.iter().flat_map(|c| [&c.pca_errors, &c.ewca_errors]).chain([&selection.raw_errors]);
     let y = Axis::from_zero(LABEL, values.flatten().copied());
     let panel = Panel::new(&mut page, (70.0, 42.0), (width, 335.0), Axis::names("number of components k", &names), y);
-    let mut table = Tidy::new(&["k", "method", "split", "error"]);
+    let mut table = Tidy::new("k,method,split,error");
     for (at, cell) in selection.cells.iter().enumerate() {
         let groups = [("raw", &selection.raw_errors), ("pca", &cell.pca_errors), ("ewca", &cell.ewca_errors)];
         for (place, (method, errors)) in groups.into_iter().enumerate() {
@@ -168,7 +169,7 @@ fn epsilons(study: &Study<'_>, selection: &Selection) -> Figure {
     let mut page = Page::new(width + 90.0, 400.0);
     let y = Axis::logarithmic("chosen epsilon", selection.epsilons.iter().copied());
     let panel = Panel::new(&mut page, (70.0, 16.0), (width, 335.0), Axis::names("number of components k", &names), y);
-    let mut table = Tidy::new(&["k", "split", "epsilon"]);
+    let mut table = Tidy::new("k,split,epsilon");
     for (at, cell) in selection.cells.iter().enumerate() {
         panel.boxed(&mut page, at as f64, 0.45, &BoxSummary::of(&cell.chosen), Series { marker: None, ..EWCA });
         for (split, epsilon) in cell.chosen.iter().enumerate() {

@@ -5,10 +5,12 @@ use std::time::Instant;
 use ewca::{Control, Ewca, Model, Progress, Samples, Solver, self_transport};
 use ewca_eval::Spread;
 
+use super::drawing::{EWCA, MM, PCA};
+use super::growth::exponent;
 use super::synthetic::expression;
-use super::{EWCA, Fact, PCA, Report, Series, Watch, exponent, tell};
+use super::{Fact, Report, Watch, tell};
 use crate::Result;
-use crate::figures::{Axis, Figure, Key, Marker, Page, Panel, Tidy, legend_rows};
+use crate::figures::{Axis, Figure, Key, Marker, Page, Panel, Series, Tidy, legend_rows};
 
 /// Times are medians of so many runs.
 const RUNS: usize = 3;
@@ -46,7 +48,7 @@ const STEPS: [Step; 5] = [
     Step { name: "BCD iteration", series: PCA, written: "plan + n²d + nd² + d³", here: "plan + n³" },
     Step {
         name: "block-MM iteration",
-        series: Series { colour: "#009e73", dashes: "3 3", marker: Some(Marker::Triangle) },
+        series: MM,
         written: "plan + n²k + ndk + dk² for each inner step",
         here: "plan + n²k for each inner step",
     },
@@ -63,53 +65,45 @@ fn sweeps() -> [(&'static str, Vec<Shape>); 3] {
     ]
 }
 
-pub fn run(seed: u64, watch: Watch<'_>) -> Result<Report> {
-    let sweeps = sweeps();
-    let total = sweeps.iter().map(|s| s.1.len()).sum();
-    let mut done = 0;
-    let mut measured = Vec::new();
-    for (name, shapes) in &sweeps {
-        let mut line = Vec::new();
-        for shape in shapes {
-            tell(watch, &format!("the steps at n = {}, d = {}, k = {}", shape.n, shape.d, shape.k), done, total)?;
-            line.push(times(shape, seed)?);
-            done += 1;
-        }
-        measured.push((*name, shapes, line));
-    }
-    tell(watch, "the steps", total, total)?;
+/// The times of all steps while one size varies.
+struct Sweep {
+    varies: &'static str,
+    shapes: Vec<Shape>,
+    times: Vec<Vec<f64>>,
+}
 
-    let mut page = Page::new(3.0 * SIZE + 220.0, SIZE + 115.0);
-    let keys: Vec<Key<'_>> = STEPS.iter().map(|s| (s.name, s.series)).collect();
-    legend_rows(&mut page, (70.0, 20.0), 3.0 * SIZE + 130.0, &keys, true);
-    let mut table = Tidy::new(&["varies", "n", "d", "k", "step", "seconds"]);
-    let mut exponents = vec![Vec::new(); STEPS.len()];
-    for (at, (name, shapes, line)) in measured.iter().enumerate() {
-        let size = |shape: &Shape| [shape.n, shape.d, shape.k]["ndk".find(name).unwrap_or(0)] as f64;
-        let x = Axis::logarithmic(&format!("{name}{}", fixed(name)), shapes.iter().map(size));
-        let y = Axis::logarithmic(if at == 0 { "time (s)" } else { "" }, line.iter().flatten().copied());
-        let panel = Panel::new(&mut page, (70.0 + at as f64 * (SIZE + 65.0), 55.0), (SIZE, SIZE), x, y);
-        for (s, step) in STEPS.iter().enumerate() {
-            let points: Vec<(f64, f64)> =
-                shapes.iter().zip(line).map(|(shape, times)| (size(shape), times[s])).collect();
-            panel.line(&mut page, &points, step.series);
-            exponents[s].push(exponent(&points[points.len() - 3..]));
-            for (shape, times) in shapes.iter().zip(line) {
-                table.row(&[name, &shape.n, &shape.d, &shape.k, &step.name, &times[s]]);
-            }
-        }
+impl Sweep {
+    /// The time of one step against the size that varies.
+    fn line(&self, step: usize) -> Vec<(f64, f64)> {
+        self.shapes.iter().zip(&self.times).map(|(shape, times)| (self.size(shape), times[step])).collect()
     }
-    let facts = STEPS.iter().zip(&exponents).map(|(step, e)| {
+
+    fn size(&self, shape: &Shape) -> f64 {
+        [shape.n, shape.d, shape.k]["ndk".find(self.varies).unwrap_or(0)] as f64
+    }
+
+    /// The exponent of one step's growth, by the three largest sizes.
+    fn exponent(&self, step: usize) -> f64 {
+        let points = self.line(step);
+        exponent(&points[points.len() - 3..])
+    }
+}
+
+pub fn run(seed: u64, watch: Watch<'_>) -> Result<Report> {
+    let measured = measured(seed, watch)?;
+    let facts = STEPS.iter().enumerate().map(|(at, step)| {
         let written = Some(step.written)
             .filter(|w| *w != "-")
             .map(|w| format!("{w} (operations as the paper's algorithms are written)"));
-        let ours = format!("n^{:.1} d^{:.1} k^{:.1} measured; counted: {}", e[0], e[1], e[2], step.here);
+        let [n, d, k] = [0, 1, 2].map(|sweep: usize| measured[sweep].exponent(at));
+        let ours = format!("n^{n:.1} d^{d:.1} k^{k:.1} measured; counted: {}", step.here);
         Fact::new(step.name, written.as_deref(), ours)
     });
     let caption = format!(
         "Median time of each step over {RUNS} runs of {ITERATIONS} iterations. Exponents are fitted to the three largest sizes. \
          Synthetic data, d ≥ n, epsilon half the variance of the last component. Times depend on the machine."
     );
+    let (page, table) = (drawn(&measured), tabulated(&measured));
     Ok(Report {
         title: "Table 1, measured: the cost of each step".into(),
         text: "n samples, d features, k components. The program reduces the data to their span once, and from then on nothing depends on \
@@ -118,6 +112,52 @@ pub fn run(seed: u64, watch: Watch<'_>) -> Result<Report> {
         facts: facts.collect(),
         figures: vec![Figure::new("complexity", "Time of each step against n, d and k", caption, &page, table)],
     })
+}
+
+fn measured(seed: u64, watch: Watch<'_>) -> Result<Vec<Sweep>> {
+    let sweeps = sweeps();
+    let total = sweeps.iter().map(|s| s.1.len()).sum();
+    let mut done = 0;
+    let mut measured = Vec::new();
+    for (varies, shapes) in sweeps {
+        let mut line = Vec::new();
+        for shape in &shapes {
+            tell(watch, &format!("the steps at n = {}, d = {}, k = {}", shape.n, shape.d, shape.k), done, total)?;
+            line.push(times(shape, seed)?);
+            done += 1;
+        }
+        measured.push(Sweep { varies, shapes, times: line });
+    }
+    tell(watch, "the steps", total, total)?;
+    Ok(measured)
+}
+
+fn drawn(measured: &[Sweep]) -> Page {
+    let mut page = Page::new(3.0 * SIZE + 220.0, SIZE + 115.0);
+    let keys: Vec<Key<'_>> = STEPS.iter().map(|s| (s.name, s.series)).collect();
+    legend_rows(&mut page, (70.0, 20.0), 3.0 * SIZE + 130.0, &keys, true);
+    for (at, sweep) in measured.iter().enumerate() {
+        let sizes = sweep.shapes.iter().map(|shape| sweep.size(shape));
+        let x = Axis::logarithmic(&format!("{}{}", sweep.varies, fixed(sweep.varies)), sizes);
+        let y = Axis::logarithmic(if at == 0 { "time (s)" } else { "" }, sweep.times.iter().flatten().copied());
+        let panel = Panel::new(&mut page, (70.0 + at as f64 * (SIZE + 65.0), 55.0), (SIZE, SIZE), x, y);
+        for (s, step) in STEPS.iter().enumerate() {
+            panel.line(&mut page, &sweep.line(s), step.series);
+        }
+    }
+    page
+}
+
+fn tabulated(measured: &[Sweep]) -> Tidy {
+    let mut table = Tidy::new("varies,n,d,k,step,seconds");
+    for sweep in measured {
+        for (s, step) in STEPS.iter().enumerate() {
+            for (shape, times) in sweep.shapes.iter().zip(&sweep.times) {
+                table.row(&[&sweep.varies, &shape.n, &shape.d, &shape.k, &step.name, &times[s]]);
+            }
+        }
+    }
+    table
 }
 
 fn fixed(varies: &str) -> &'static str {

@@ -3,9 +3,10 @@
 use ewca::{Ewca, Matrix, Model};
 use ewca_eval::{Neighbours, tsne};
 
-use super::{Fact, Report, Study, Watch, class_series, tell};
+use super::drawing::{class_keys, class_points};
+use super::{Fact, Report, Study, Watch, tell};
 use crate::Result;
-use crate::figures::{Axis, Figure, Key, Page, Panel, Tidy, legend_rows};
+use crate::figures::{Axis, Figure, Link, Page, Panel, Tidy, legend_rows};
 
 const PERPLEXITY: f64 = 30.0;
 /// Links are drawn where n x plan is above this share.
@@ -15,7 +16,6 @@ const SIZE: f64 = 380.0;
 pub fn run(study: &Study<'_>, model: &Model, watch: Watch<'_>) -> Result<Report> {
     let n = study.samples.rows();
     let k = model.n_components();
-    let classes = &study.labels.classes;
     // The usual limit: a neighbourhood of three perplexities must exist.
     let perplexity = PERPLEXITY.min((n as f64 - 1.0) / 3.0).max(1.5);
     let pca = Ewca::params(k).pca(study.samples)?;
@@ -24,51 +24,8 @@ pub fn run(study: &Study<'_>, model: &Model, watch: Watch<'_>) -> Result<Report>
     tell(watch, "t-SNE", 1, 2)?;
     let after = tsne::embed(&model.scores, perplexity)?;
     let divergence = tsne::divergence(&tsne::affinities(&model.scores, perplexity), &after);
-    let plan = model.plan().dense(usize::MAX)?;
-    let point = |map: &Matrix, i: usize| (map.get(i, 0), map.get(i, 1));
-
-    let mut page = Page::new(2.0 * SIZE + 90.0, SIZE + 90.0);
-    let keys: Vec<Key<'_>> =
-        study.labels.names.iter().enumerate().map(|(c, name)| (name.as_str(), class_series(c))).collect();
-    legend_rows(&mut page, (30.0, 20.0), 2.0 * SIZE + 30.0, &keys, false);
-    let mut links = Vec::new();
-    for (i, j) in (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j))) {
-        let share = n as f64 * plan.get(i, j);
-        if share > LINK {
-            links.push((point(&after, i), point(&after, j), (0.25 + 2.0 * share).min(0.9)));
-        }
-    }
-    for (at, (map, title)) in
-        [(&before, "PCA scores"), (&after, "EWCA scores, links by the plan")].into_iter().enumerate()
-    {
-        let axis = |name: &str, c: usize| Axis::bare(name, map.column(c).iter().copied());
-        let (x, y) = Axis::square(axis("t-SNE 1", 0), axis("t-SNE 2", 1), SIZE, SIZE);
-        let panel = Panel::new(&mut page, (30.0 + at as f64 * (SIZE + 40.0), 58.0), (SIZE, SIZE), x, y);
-        panel.title(&mut page, title);
-        if at == 1 {
-            panel.links(&mut page, &links, "#555555", 1.1);
-        }
-        for class in 0..study.labels.names.len() {
-            let series = class_series(class);
-            let own: Vec<(f64, f64)> = (0..n).filter(|&i| classes[i] == class).map(|i| point(map, i)).collect();
-            let Some(marker) = series.marker else { continue };
-            panel.points(&mut page, &own, series.colour, marker, 4.6);
-        }
-    }
-    let mut table = Tidy::new(&["sample", "class", "pca_tsne1", "pca_tsne2", "ewca_tsne1", "ewca_tsne2"]);
-    for (i, &class) in classes.iter().enumerate() {
-        let ((a, b), (c, d)) = (point(&before, i), point(&after, i));
-        table.row(&[&i, &study.labels.names[class], &a, &b, &c, &d]);
-    }
-    let all: Vec<usize> = (0..n).collect();
-    let alone = |map: &Matrix| {
-        let neighbours = Neighbours::new(map);
-        let wrong = all.iter().filter(|&&i| {
-            let others: Vec<usize> = all.iter().copied().filter(|&j| j != i).collect();
-            neighbours.errors(&others, &[i], classes) == 1
-        });
-        wrong.count()
-    };
+    let page = drawn(study, &before, &after, &links(&model.plan().dense(usize::MAX)?, &after));
+    let wrong = |map: &Matrix| Neighbours::new(map).leave_one_out_errors(&study.labels.classes);
     let caption = format!(
         "t-SNE (perplexity {perplexity:.0}) of the scores. Links join samples where n × plan is above {:.0} %. {}: k = {k}, epsilon \
          {:.1}.",
@@ -76,6 +33,7 @@ pub fn run(study: &Study<'_>, model: &Model, watch: Watch<'_>) -> Result<Report>
         study.name,
         model.epsilon
     );
+    let table = tabulated(study, &before, &after);
     Ok(Report {
         title: format!("Figure 4: embedding of {}", study.name),
         text: "Exact t-SNE from the principal axes: the same picture in every run. It is a picture, not a measurement."
@@ -84,10 +42,53 @@ pub fn run(study: &Study<'_>, model: &Model, watch: Watch<'_>) -> Result<Report>
             Fact::new(
                 "samples whose nearest neighbour in the picture is of another class",
                 None,
-                format!("PCA {}, EWCA {} of {n}", alone(&before), alone(&after)),
+                format!("PCA {}, EWCA {} of {n}", wrong(&before), wrong(&after)),
             ),
             Fact::new("Kullback-Leibler divergence of the EWCA picture", None, format!("{divergence:.3}")),
         ],
         figures: vec![Figure::new("embedding", "t-SNE of the scores", caption, &page, table)],
     })
+}
+
+fn point(map: &Matrix, i: usize) -> (f64, f64) {
+    (map.get(i, 0), map.get(i, 1))
+}
+
+/// Between samples of the map that exchange much of their mass.
+fn links(plan: &Matrix, map: &Matrix) -> Vec<Link> {
+    let n = plan.rows();
+    let mut links = Vec::new();
+    for (i, j) in (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j))) {
+        let share = n as f64 * plan.get(i, j);
+        if share > LINK {
+            links.push((point(map, i), point(map, j), (0.25 + 2.0 * share).min(0.9)));
+        }
+    }
+    links
+}
+
+fn drawn(study: &Study<'_>, before: &Matrix, after: &Matrix, links: &[Link]) -> Page {
+    let mut page = Page::new(2.0 * SIZE + 90.0, SIZE + 90.0);
+    legend_rows(&mut page, (30.0, 20.0), 2.0 * SIZE + 30.0, &class_keys(study.labels), false);
+    let maps = [(before, "PCA scores"), (after, "EWCA scores, links by the plan")];
+    for (at, (map, title)) in maps.into_iter().enumerate() {
+        let axis = |name: &str, c: usize| Axis::bare(name, map.column(c).iter().copied());
+        let (x, y) = Axis::square(axis("t-SNE 1", 0), axis("t-SNE 2", 1), SIZE, SIZE);
+        let panel = Panel::new(&mut page, (30.0 + at as f64 * (SIZE + 40.0), 58.0), (SIZE, SIZE), x, y);
+        panel.title(&mut page, title);
+        if at == 1 {
+            panel.links(&mut page, links, "#555555", 1.1);
+        }
+        class_points(&panel, &mut page, &study.labels.classes, |i| point(map, i), 4.6);
+    }
+    page
+}
+
+fn tabulated(study: &Study<'_>, before: &Matrix, after: &Matrix) -> Tidy {
+    let mut table = Tidy::new("sample,class,pca_tsne1,pca_tsne2,ewca_tsne1,ewca_tsne2");
+    for (i, &class) in study.labels.classes.iter().enumerate() {
+        let ((a, b), (c, d)) = (point(before, i), point(after, i));
+        table.row(&[&i, &study.labels.names[class], &a, &b, &c, &d]);
+    }
+    table
 }

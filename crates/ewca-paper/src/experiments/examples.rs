@@ -3,13 +3,13 @@
 use ewca::{Ewca, Matrix, Model, Samples, Solver};
 use ewca_eval::Neighbours;
 
+use super::drawing::{EWCA, MM, PCA, class_keys, class_points, plan_cells};
 use super::synthetic::{Synthetic, clusters};
-use super::{EWCA, Fact, PCA, Report, Series, Watch, class_series, plan_range, tell};
+use super::{Fact, Report, Watch, tell};
 use crate::Result;
-use crate::figures::{Axis, Cells, Figure, Key, Marker, Page, Panel, Stroke, Tidy, legend_rows};
+use crate::figures::{Axis, Figure, Key, Page, Panel, Series, Stroke, Tidy, legend_rows};
 
 const SIZE: f64 = 240.0;
-const MM: Series = Series { colour: "#009e73", dashes: "3 3", marker: Some(Marker::Triangle) };
 
 struct Example {
     name: &'static str,
@@ -83,8 +83,7 @@ impl Example {
         let ewca = params().restarts(20).seed(seed).fit(&samples)?;
 
         let mut page = Page::new(4.0 * SIZE + 375.0, SIZE + 100.0);
-        let keys: Vec<Key<'_>> = labels.names.iter().enumerate().map(|(c, n)| (n.as_str(), class_series(c))).collect();
-        legend_rows(&mut page, (55.0, 20.0), 600.0, &keys, false);
+        legend_rows(&mut page, (55.0, 20.0), 600.0, &class_keys(labels), false);
         let mut left = 55.0;
         for (scores, components, title) in
             [(&pca.scores, &pca.components, "PCA"), (&ewca.scores, &ewca.components, "EWCA")]
@@ -105,18 +104,7 @@ impl Example {
         }
         self.losses(&mut page, left, &curves);
 
-        let mut table = Tidy::new(&["series", "index", "cluster", "x", "y"]);
-        for (name, scores) in [("pca", &pca.scores), ("ewca", &ewca.scores)] {
-            for i in 0..*rows {
-                let second = if self.components > 1 { scores.get(i, 1) } else { 0.0 };
-                table.row(&[&name, &i, &labels.names[labels.classes[i]], &scores.get(i, 0), &second]);
-            }
-        }
-        for (name, _, model) in &curves {
-            for step in &model.history {
-                table.row(&[&format!("loss {name}"), &step.iteration, &"", &step.iteration, &step.loss]);
-            }
-        }
+        let table = self.tabulated([("pca", &pca.scores), ("ewca", &ewca.scores)], &curves);
         let caption = format!(
             "{rows} samples x {columns} features, k = {}, epsilon {}, seed {seed}.",
             self.components, self.epsilon
@@ -128,6 +116,23 @@ impl Example {
             format!("PCA {}, EWCA {} of {rows}", wrong(&pca.scores), wrong(&ewca.scores)),
         );
         Ok((Figure::new(self.name, self.title, caption, &page, table), fact))
+    }
+
+    fn tabulated(&self, scores: [(&str, &Matrix); 2], curves: &[(&str, Series, Model)]) -> Tidy {
+        let Synthetic { rows, labels, .. } = &self.made;
+        let mut table = Tidy::new("series,index,cluster,x,y");
+        for (name, scores) in scores {
+            for i in 0..*rows {
+                let second = if self.components > 1 { scores.get(i, 1) } else { 0.0 };
+                table.row(&[&name, &i, &labels.names[labels.classes[i]], &scores.get(i, 0), &second]);
+            }
+        }
+        for (name, _, model) in curves {
+            for step in &model.history {
+                table.row(&[&format!("loss {name}"), &step.iteration, &"", &step.iteration, &step.loss]);
+            }
+        }
+        table
     }
 
     /// The scores; in two dimensions the data themselves with the component's line.
@@ -151,23 +156,17 @@ impl Example {
             let far = |t: f64| (mean[0] + t * components.get(0, 0), mean[1] + t * components.get(1, 0));
             panel.segment(page, far(-1e2), far(1e2), Stroke::new("#222222", 1.4));
         }
-        for class in 0..labels.names.len() {
-            let series = class_series(class);
-            let Some(marker) = series.marker else { continue };
-            let own: Vec<(f64, f64)> = (0..*rows).filter(|&i| labels.classes[i] == class).map(point).collect();
-            panel.points(page, &own, series.colour, marker, 3.8);
-        }
+        class_points(&panel, page, &labels.classes, point, 3.8);
     }
 
     fn plan(&self, page: &mut Page, left: f64, model: &Model) -> Result<()> {
         let n = self.made.rows;
         let plan = model.plan().dense(usize::MAX)?;
         let share = |i: usize, j: usize| 100.0 * n as f64 * plan.get(i, j);
-        let range = plan_range((0..n * n).map(|at| share(at / n, at % n)).collect());
         let panel =
             Panel::new(page, (left, 55.0), (SIZE, SIZE), Axis::bare("samples by cluster", []), Axis::bare("", []));
         panel.title(page, "EWCA's plan");
-        panel.cells(page, &Cells { rows: n, columns: n, value: &share, range, digits: None }, true);
+        let range = plan_cells(&panel, page, n, &share);
         panel.colour_bar(page, range, "n × plan (%)");
         Ok(())
     }

@@ -1,11 +1,13 @@
 //! Figure 1: two clusters in the plane, their projections to a line, and the plan.
 
 use ewca::{Ewca, Matrix, Samples};
+use ewca_eval::Labels;
 
+use super::drawing::{class_series, plan_cells};
 use super::synthetic::clusters;
-use super::{Fact, Report, Watch, class_series, plan_range, tell};
+use super::{Fact, Report, Watch, tell};
 use crate::Result;
-use crate::figures::{Axis, Cells, Figure, Page, Panel, Stroke, Tidy};
+use crate::figures::{Axis, Figure, Page, Panel, Stroke, Tidy};
 
 const EACH: usize = 20;
 /// Variances: 4 along the clusters, about 3.4 across them.
@@ -27,39 +29,11 @@ pub fn run(seed: u64, watch: Watch<'_>) -> Result<Report> {
     tell(watch, "the illustration", 1, 1)?;
 
     let n = made.rows;
-    let mut page = Page::new(3.0 * SIZE + 200.0, SIZE + 95.0);
-    let mut table = Tidy::new(&["sample", "cluster", "x", "y", "pca_x", "pca_y", "ewca_x", "ewca_y"]);
     let plan = ewca.plan().dense(usize::MAX)?;
     let of_pca = Projected::new(&pca.mean, &pca.components, &pca.scores);
     let of_ewca = Projected::new(&ewca.mean, &ewca.components, &ewca.scores);
-    // Of PCA's plan every sample keeps its mass to itself.
-    let kept = Matrix::from_fn(n, n, |i, j| if i == j { 1.0 / n as f64 } else { 0.0 });
-    for (at, (projected, plan, title)) in [(&of_pca, &kept, "PCA"), (&of_ewca, &plan, "EWCA")].into_iter().enumerate() {
-        draw(&mut page, 50.0 + at as f64 * (SIZE + 30.0), &data, &made.labels.classes, projected, plan, title);
-    }
-    let share = |i: usize, j: usize| 100.0 * n as f64 * plan.get(i, j);
-    let range = plan_range((0..n * n).map(|at| share(at / n, at % n)).collect());
-    let place = (50.0 + 2.0 * (SIZE + 30.0), 40.0);
-    let panel = Panel::new(&mut page, place, (SIZE, SIZE), Axis::bare("samples", []), Axis::bare("", []));
-    panel.title(&mut page, "EWCA's plan");
-    panel.cells(&mut page, &Cells { rows: n, columns: n, value: &share, range, digits: None }, true);
-    for cluster in 0..2 {
-        panel.diagonal_square(&mut page, cluster * EACH, (cluster + 1) * EACH, n, Stroke::new("#d55e00", 1.8));
-    }
-    panel.colour_bar(&mut page, range, "n × plan (%)");
-    for i in 0..n {
-        let (p, e) = (of_pca.points[i], of_ewca.points[i]);
-        table.row(&[
-            &i,
-            &made.labels.names[made.labels.classes[i]],
-            &data[2 * i],
-            &data[2 * i + 1],
-            &p.0,
-            &p.1,
-            &e.0,
-            &e.1,
-        ]);
-    }
+    let page = drawn(&data, &made.labels.classes, [&of_pca, &of_ewca], &plan);
+    let table = tabulated(&data, &made.labels, &of_pca, &of_ewca);
     let inside: f64 =
         (0..n * n).filter(|at| (at / n) / EACH == (at % n) / EACH).map(|at| plan.get(at / n, at % n)).sum();
     let caption = format!(
@@ -77,7 +51,6 @@ pub fn run(seed: u64, watch: Watch<'_>) -> Result<Report> {
     })
 }
 
-/// Where sample i lies on the line.
 /// A line through two features, and where the samples fall on it.
 struct Projected {
     ends: [(f64, f64); 2],
@@ -91,7 +64,37 @@ impl Projected {
     }
 }
 
-fn draw(
+/// The clusters under both methods, and EWCA's plan.
+fn drawn(data: &[f64], classes: &[usize], projected: [&Projected; 2], plan: &Matrix) -> Page {
+    let n = classes.len();
+    let mut page = Page::new(3.0 * SIZE + 200.0, SIZE + 95.0);
+    // Of PCA's plan every sample keeps its mass to itself.
+    let kept = Matrix::from_fn(n, n, |i, j| if i == j { 1.0 / n as f64 } else { 0.0 });
+    for (at, (plan, title)) in [(&kept, "PCA"), (plan, "EWCA")].into_iter().enumerate() {
+        draw_clusters(&mut page, 50.0 + at as f64 * (SIZE + 30.0), data, classes, projected[at], plan, title);
+    }
+    let share = |i: usize, j: usize| 100.0 * n as f64 * plan.get(i, j);
+    let place = (50.0 + 2.0 * (SIZE + 30.0), 40.0);
+    let panel = Panel::new(&mut page, place, (SIZE, SIZE), Axis::bare("samples", []), Axis::bare("", []));
+    panel.title(&mut page, "EWCA's plan");
+    let range = plan_cells(&panel, &mut page, n, &share);
+    for cluster in 0..2 {
+        panel.diagonal_square(&mut page, cluster * EACH, (cluster + 1) * EACH, n, Stroke::new("#d55e00", 1.8));
+    }
+    panel.colour_bar(&mut page, range, "n × plan (%)");
+    page
+}
+
+fn tabulated(data: &[f64], labels: &Labels, of_pca: &Projected, of_ewca: &Projected) -> Tidy {
+    let mut table = Tidy::new("sample,cluster,x,y,pca_x,pca_y,ewca_x,ewca_y");
+    for (i, &class) in labels.classes.iter().enumerate() {
+        let (p, e) = (of_pca.points[i], of_ewca.points[i]);
+        table.row(&[&i, &labels.names[class], &data[2 * i], &data[2 * i + 1], &p.0, &p.1, &e.0, &e.1]);
+    }
+    table
+}
+
+fn draw_clusters(
     page: &mut Page,
     left: f64,
     data: &[f64],

@@ -2,8 +2,10 @@
 
 mod accuracy;
 mod complexity;
+mod drawing;
 mod embedding;
 mod examples;
+mod growth;
 mod illustration;
 mod page;
 mod plan;
@@ -16,7 +18,6 @@ use ewca_eval::{Candidates, Labels, Protocol, Selection, StrictCell, select, str
 
 pub use page::page;
 
-use crate::figures::{CLASSES, Series};
 use crate::{Error, Figure, Result};
 
 /// The number of components of the figures that show one fit.
@@ -214,52 +215,4 @@ fn best_model(study: &Study<'_>, selection: &Selection) -> Result<Model> {
     let up_to: Vec<f64> = selection.epsilons.iter().copied().filter(|e| *e <= epsilon).collect();
     let path = Ewca::params(k).check()?.path(study.samples, &up_to)?;
     path.into_iter().next_back().ok_or(Error::Interrupted)
-}
-
-const RAW: Series = Series { colour: "#7f7f7f", dashes: "2 3", marker: None };
-const PCA: Series = Series { colour: "#e69f00", dashes: "8 4", marker: Some(crate::figures::Marker::Square) };
-const EWCA: Series = Series { colour: "#0072b2", dashes: "", marker: Some(crate::figures::Marker::Circle) };
-
-/// How a class looks.
-fn class_series(class: usize) -> Series {
-    let (colour, marker) = CLASSES[class % CLASSES.len()];
-    Series { colour, dashes: "", marker: Some(marker) }
-}
-
-/// The range of colours for the shares of a plan, in percent: a few samples that keep nearly all their mass must not fade the others.
-fn plan_range(mut shares: Vec<f64>) -> (f64, f64) {
-    shares.sort_by(f64::total_cmp);
-    let high = shares[shares.len() - 1 - shares.len() / 200];
-    (0.0, (5.0 * (high / 5.0).ceil()).clamp(5.0, 100.0))
-}
-
-/// The slope of log y against log x: the exponent of growth.
-fn exponent(points: &[(f64, f64)]) -> f64 {
-    let logs: Vec<(f64, f64)> = points.iter().map(|(x, y)| (x.ln(), y.ln())).collect();
-    let n = logs.len() as f64;
-    let (mx, my) = (logs.iter().map(|p| p.0).sum::<f64>() / n, logs.iter().map(|p| p.1).sum::<f64>() / n);
-    let (sxy, sxx) = logs.iter().fold((0.0, 0.0), |(a, b), (x, y)| (a + (x - mx) * (y - my), b + (x - mx) * (x - mx)));
-    sxy / sxx
-}
-
-/// `count` numbers from `from` to `to`, each larger by the same factor, rounded.
-fn geometric_sizes(from: usize, to: usize, count: usize) -> Vec<usize> {
-    let ratio = to as f64 / from as f64;
-    let mut sizes: Vec<usize> =
-        (0..count).map(|i| (from as f64 * ratio.powf(i as f64 / (count - 1) as f64)).round() as usize).collect();
-    sizes.dedup();
-    sizes
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn exponents_and_sizes() {
-        let points: Vec<(f64, f64)> = [1.0, 2.0, 7.0, 30.0].map(|x: f64| (x, 3.0 * x.powf(1.7))).to_vec();
-        assert!((exponent(&points) - 1.7).abs() < 1e-12);
-        let sizes = geometric_sizes(50, 54675, 12);
-        assert_eq!((sizes.len(), sizes[0], sizes[11]), (12, 50, 54675));
-    }
 }

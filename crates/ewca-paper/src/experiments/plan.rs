@@ -2,9 +2,10 @@
 
 use ewca::Model;
 
-use super::{Fact, Report, Study, plan_range};
+use super::drawing::plan_cells;
+use super::{Fact, Report, Study};
 use crate::Result;
-use crate::figures::{Anchor, Axis, Cells, Figure, Font, Page, Panel, Stroke, Tidy};
+use crate::figures::{Anchor, Axis, Figure, Font, Page, Panel, Stroke, Tidy};
 
 pub fn run(study: &Study<'_>, model: &Model) -> Result<Report> {
     let n = study.samples.rows();
@@ -14,12 +15,10 @@ pub fn run(study: &Study<'_>, model: &Model) -> Result<Report> {
     let plan = model.plan().dense(usize::MAX)?;
     let share = |i: usize, j: usize| 100.0 * n as f64 * plan.get(order[i], order[j]);
 
-    let range = plan_range((0..n * n).map(|at| share(at / n, at % n)).collect());
-
     let size = 470.0;
     let mut page = Page::new(size + 200.0, size + 50.0);
     let panel = Panel::new(&mut page, (90.0, 16.0), (size, size), Axis::names("", &[]), Axis::names("", &[]));
-    panel.cells(&mut page, &Cells { rows: n, columns: n, value: &share, range, digits: None }, true);
+    let range = plan_cells(&panel, &mut page, n, &share);
     panel.colour_bar(&mut page, range, "n × plan (%)");
     let mut from = 0;
     for (class, name) in study.labels.names.iter().enumerate() {
@@ -31,7 +30,7 @@ pub fn run(study: &Study<'_>, model: &Model) -> Result<Report> {
         from += count;
     }
 
-    let mut table = Tidy::new(&["row", "column", "row_class", "column_class", "share"]);
+    let mut table = Tidy::new("row,column,row_class,column_class,share");
     for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
         let name = |at: usize| &study.labels.names[classes[order[at]]];
         table.row(&[&order[i], &order[j], name(i), name(j), &share(i, j)]);

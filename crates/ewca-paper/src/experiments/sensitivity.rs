@@ -35,7 +35,7 @@ pub fn run(study: &Study<'_>, selection: &Selection) -> Report {
     );
     panel.colour_bar(&mut page, range, "misclassified (%)");
 
-    let mut table = Tidy::new(&["k", "epsilon", "mean", "collapsed"]);
+    let mut table = Tidy::new("k,epsilon,mean,collapsed");
     for cell in cells {
         table.row(&[&cell.k, &0, &cell.pca.mean, &false]);
         for (j, epsilon) in selection.epsilons.iter().enumerate() {

@@ -3,13 +3,25 @@
 //! Every series has its own colour, dashes and marker, and the colours differ in lightness, so that figures can be read in grey
 //! and by people who see colours differently.
 
-mod chart;
+mod axis;
+mod boxes;
 mod colour;
+mod heat_map;
+mod legend;
+mod marker;
+mod panel;
 mod svg;
+mod table;
 
-pub(crate) use chart::{Axis, BoxSummary, Cells, Key, Marker, Panel, Series, legend_rows};
+pub(crate) use axis::Axis;
+pub(crate) use boxes::BoxSummary;
 pub(crate) use colour::CLASSES;
+pub(crate) use heat_map::Cells;
+pub(crate) use legend::{Key, legend_rows};
+pub(crate) use marker::{Marker, Series};
+pub(crate) use panel::{Link, Panel};
 pub(crate) use svg::{Anchor, Font, Page, Stroke, escaped};
+pub(crate) use table::Tidy;
 
 use crate::Result;
 
@@ -44,39 +56,5 @@ impl Figure {
     /// The numbers as CSV.
     pub fn csv(&self) -> String {
         self.table.csv()
-    }
-}
-
-/// A tidy table: one observation in each row.
-#[derive(Debug, Clone)]
-pub(crate) struct Tidy {
-    columns: Vec<&'static str>,
-    rows: Vec<Vec<String>>,
-}
-
-impl Tidy {
-    pub fn new(columns: &[&'static str]) -> Self {
-        Self { columns: columns.to_vec(), rows: Vec::new() }
-    }
-
-    pub fn row(&mut self, cells: &[&dyn std::fmt::Display]) {
-        debug_assert_eq!(cells.len(), self.columns.len());
-        self.rows.push(cells.iter().map(|cell| cell.to_string()).collect());
-    }
-
-    fn csv(&self) -> String {
-        // Names of classes may begin like a formula, which a spreadsheet would run.
-        let safe = |cell: &str| match cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && cell.parse::<f64>().is_err()
-        {
-            true => format!("'{cell}"),
-            false => cell.to_string(),
-        };
-        let quoted = |cell: String| match cell.contains([',', '"', '\n', '\r']) {
-            true => format!("\"{}\"", cell.replace('"', "\"\"")),
-            false => cell,
-        };
-        let line = |cells: &[String]| cells.iter().map(|c| quoted(safe(c))).collect::<Vec<_>>().join(",") + "\n";
-        let header = self.columns.join(",") + "\n";
-        self.rows.iter().fold(header, |text, row| text + &line(row))
     }
 }

@@ -18,6 +18,12 @@ static FONT_DATABASE: LazyLock<Arc<usvg::fontdb::Database>> = LazyLock::new(|| {
     Arc::new(database)
 });
 
+/// The colour of text and frames.
+pub const INK: &str = "#222222";
+/// Sizes of text.
+pub const LABEL: f64 = 13.0;
+pub const TICK: f64 = 11.5;
+
 /// Pixels of the PNG for each unit of the SVG.
 const PNG_SCALE: f32 = 2.0;
 
@@ -42,7 +48,7 @@ pub struct Font {
 
 impl Font {
     pub fn sized(size: f64) -> Self {
-        Self { size, bold: false, colour: "#222222", anchor: Anchor::Start, turned: 0.0 }
+        Self { size, bold: false, colour: INK, anchor: Anchor::Start, turned: 0.0 }
     }
 
     pub fn anchored(self, anchor: Anchor) -> Self {
@@ -244,4 +250,19 @@ fn listed(points: &[(f64, f64)]) -> String {
 /// Text as XML and HTML take it.
 pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_becomes_a_picture_with_text() {
+        let mut page = Page::new(100.0, 40.0);
+        let blank = png(&page.svg()).unwrap();
+        page.text((5.0, 20.0), "a & b < c", Font::sized(12.0));
+        let written = png(&page.svg()).unwrap();
+        assert!(written.starts_with(b"\x89PNG") && written != blank);
+        assert_eq!(written, png(&page.svg()).unwrap());
+    }
 }
