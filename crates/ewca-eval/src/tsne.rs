@@ -6,6 +6,8 @@
 use ewca::{Ewca, Matrix, Samples};
 use rayon::prelude::*;
 
+use crate::distance::{rows, squared_distance};
+
 const EXAGGERATION: f64 = 12.0;
 const EXAGGERATED_ITERATIONS: usize = 250;
 const ITERATIONS: usize = 1000;
@@ -37,15 +39,14 @@ pub fn embed(points: &Matrix, perplexity: f64) -> ewca::Result<Matrix> {
 
 /// The joint affinities, n x n, symmetric, sum 1: row i before the symmetrisation is a Gaussian with the given perplexity.
 pub fn affinities(points: &Matrix, perplexity: f64) -> Matrix {
-    let n = points.rows();
-    let rows: Vec<Vec<f64>> = (0..n).into_par_iter().map(|i| conditional(points, i, perplexity)).collect();
-    Matrix::from_fn(n, n, |i, j| (rows[i][j] + rows[j][i]) / (2 * n) as f64)
+    let (n, points) = (points.rows(), rows(points));
+    let shares: Vec<Vec<f64>> = (0..n).into_par_iter().map(|i| conditional(&points, i, perplexity)).collect();
+    Matrix::from_fn(n, n, |i, j| (shares[i][j] + shares[j][i]) / (2 * n) as f64)
 }
 
 /// The shares of row i, with the bandwidth at which their entropy is the logarithm of the perplexity.
-fn conditional(points: &Matrix, i: usize, perplexity: f64) -> Vec<f64> {
-    let squared = |j: usize| (0..points.columns()).map(|l| (points.get(i, l) - points.get(j, l)).powi(2)).sum::<f64>();
-    let distances: Vec<f64> = (0..points.rows()).map(squared).collect();
+fn conditional(points: &[Vec<f64>], i: usize, perplexity: f64) -> Vec<f64> {
+    let distances: Vec<f64> = points.iter().map(|point| squared_distance(&points[i], point)).collect();
     let nearest = (0..distances.len()).filter(|&j| j != i).map(|j| distances[j]).fold(f64::INFINITY, f64::min);
     let wanted = perplexity.min(distances.len() as f64 - 1.0).ln();
     let shares = |precision: f64| {
@@ -130,7 +131,7 @@ mod tests {
     fn affinities_have_the_perplexity_and_sum_to_one() {
         let points = clouds();
         for i in 0..45 {
-            let shares = conditional(&points, i, 7.0);
+            let shares = conditional(&rows(&points), i, 7.0);
             let entropy: f64 = shares.iter().filter(|p| **p > 0.0).map(|p| -p * p.ln()).sum();
             assert!((entropy.exp() - 7.0).abs() < 1e-9);
         }
