@@ -1,6 +1,6 @@
 //! Fits, paths, and the choice of k and epsilon.
 
-use ewca_lab::{Candidates, Labels, Protocol, Selection, Spread};
+use ewca_eval::{Candidates, Labels, Protocol, Selection, Spread};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -103,7 +103,7 @@ pub fn select<'py>(
         let mut go_on = |_| !watch.stopped();
         with_samples!(values, None, |samples| {
             let candidates = Candidates::Standing;
-            ewca_lab::select(&samples, &labels, &ks, &epsilons, candidates, protocol, &mut go_on)
+            ewca_eval::select(&samples, &labels, &ks, &epsilons, candidates, protocol, &mut go_on)
         })
     })?;
     match made.transpose().map_err(fit_error)?.flatten() {

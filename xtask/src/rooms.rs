@@ -5,13 +5,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What each crate may depend on, of this workspace.
-const CRATES: [(&str, &[&str]); 7] = [
+const CRATES: [(&str, &[&str]); 8] = [
     ("crates/ewca", &[]),
     ("crates/ewca-io", &["ewca"]),
-    ("crates/ewca-lab", &["ewca"]),
-    ("crates/ewca-report", &["ewca", "ewca-lab"]),
-    ("crates/ewca-cli", &["ewca", "ewca-io", "ewca-lab", "ewca-report"]),
-    ("python", &["ewca", "ewca-io", "ewca-lab"]),
+    ("crates/ewca-eval", &["ewca"]),
+    ("crates/ewca-paper", &["ewca", "ewca-eval"]),
+    ("crates/ewca-report", &["ewca", "ewca-eval"]),
+    ("crates/ewca-cli", &["ewca", "ewca-eval", "ewca-io", "ewca-paper", "ewca-report"]),
+    ("python", &["ewca", "ewca-eval", "ewca-io"]),
     ("bench", &["ewca"]),
 ];
 

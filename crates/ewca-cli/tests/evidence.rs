@@ -58,7 +58,7 @@ fn tables_and_figures_are_written_the_same_on_any_number_of_threads() {
 #[test]
 fn a_folder_that_is_not_there_or_not_whole_names_the_script() {
     let shop = filled();
-    let script = "python3 crates/ewca-lab/evidence/fetch.py";
+    let script = "python3 crates/ewca-paper/evidence/fetch.py";
     shop.run(&["reproduce", "evidence", "--data", "nowhere"]).failed_saying(&["sets.csv", "is not there", script]);
     shop.run(&["reproduce", "evidence"]).failed_saying(&["target/evidence", script]);
     let first = shop.read("sets/first.csv");

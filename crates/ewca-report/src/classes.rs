@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use ewca::Matrix;
-use ewca_lab::{nearest_others, silhouettes};
+use ewca_eval::{nearest_others, silhouettes};
 
 use crate::report::{Classes, Confusion, Silhouette};
 use crate::sample::shown_samples;

@@ -1,7 +1,7 @@
 //! From a fit to what the page shows of it.
 
 use ewca::{Matrix, Model, Pca, Samples};
-use ewca_lab::tsne;
+use ewca_eval::tsne;
 use rayon::prelude::*;
 
 use crate::arrays::{Column, floats, shorts};

@@ -110,7 +110,7 @@ Examples:
   ewca reproduce accuracy --data cells.csv --label kind --id name -k 2..6
           another table: without --epsilons the grid is 50:5000:20
   ewca reproduce evidence --data target/evidence
-          37 more sets, once crates/ewca-lab/evidence/fetch.py has fetched them";
+          37 more sets, once crates/ewca-paper/evidence/fetch.py has fetched them";
 
 pub const INSPECT: &str = "\
 Examples:

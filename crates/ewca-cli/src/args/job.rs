@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use clap_complete::Shell;
 use ewca::Params;
+use ewca_eval::Protocol;
 use ewca_io::{Preprocessing, ReadOptions};
-use ewca_lab::Protocol;
-use ewca_lab::experiments::Experiment;
+use ewca_paper::experiments::Experiment;
 
 use crate::console::terminal::Console;
 use crate::input::table::{Input, Weighting};

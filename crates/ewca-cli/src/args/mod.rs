@@ -14,8 +14,8 @@ use std::time::Duration;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use ewca_lab::Protocol;
-use ewca_lab::experiments::Experiment;
+use ewca_eval::Protocol;
+use ewca_paper::experiments::Experiment;
 
 pub use job::{
     CheckpointJob, DemoJob, EvidenceJob, FitJob, Job, Limits, NeighboursJob, PathJob, ReportJob, ReportWish,

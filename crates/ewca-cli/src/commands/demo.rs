@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use ewca::{Ewca, Matrix, Model, Params, Pca, Samples, geometric};
+use ewca_eval::{Labels, Neighbours, errors_of_new};
 use ewca_io::{Missing, ModelFile, Preprocessing, ReadOptions, RoleColumns, read_table_from};
-use ewca_lab::{Labels, Neighbours, errors_of_new};
 
 use crate::args::{DemoJob, ReportWish, Wanted};
 use crate::commands::report::ReportSource;

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use ewca_io::{ReadOptions, Values, read_table};
-use ewca_lab::{
+use ewca_paper::{
     EvidenceSet, Measure, Row, Summary, evidence, evidence_figures, evidence_markdown, rows_csv, summaries,
     summaries_csv,
 };
@@ -25,7 +25,7 @@ use crate::run::interrupt;
 use crate::run::progress::{spinner, turn};
 
 const LIST: &str = "sets.csv";
-const SCRIPT: &str = "crates/ewca-lab/evidence/fetch.py";
+const SCRIPT: &str = "crates/ewca-paper/evidence/fetch.py";
 const TABLES: &str = "evidence.md";
 
 /// Runs the job.

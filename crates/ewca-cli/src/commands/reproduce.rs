@@ -1,8 +1,9 @@
 //! `ewca reproduce`: the paper's experiments, as figures in a folder.
 
+use ewca_eval::Labels;
 use ewca_io::Preprocessing;
-use ewca_lab::experiments::{Effort, Report, Study, page, run as run_experiments};
-use ewca_lab::{Error, Labels};
+use ewca_paper::Error;
+use ewca_paper::experiments::{Effort, Report, Study, page, run as run_experiments};
 use indicatif::ProgressStyle;
 use serde_json::json;
 
@@ -102,7 +103,7 @@ fn watched(
     study: Option<&Study<'_>>,
     timed: Option<(&str, &ewca::Samples<'_>)>,
     console: Console,
-) -> ewca_lab::Result<Vec<Report>> {
+) -> ewca_paper::Result<Vec<Report>> {
     let bar = spinner("preparing".into(), console);
     if let Ok(style) = ProgressStyle::with_template("{spinner} [{bar:20}] {pos}/{len} {msg}") {
         bar.set_style(style.progress_chars("=> "));

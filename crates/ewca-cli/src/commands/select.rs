@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use ewca::{Ewca, Model, Pca, Samples};
+use ewca_eval::{Candidates, Labels, Method, Recommendation, Selection, Spread, select};
 use ewca_io::{Frame, TextColumn, write_table};
-use ewca_lab::{Candidates, Labels, Method, Recommendation, Selection, Spread, select};
 use serde_json::json;
 
 use crate::args::SelectJob;

@@ -10,7 +10,7 @@ use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
 use ewca_io::marks;
-use ewca_lab::experiments::Experiment;
+use ewca_paper::experiments::Experiment;
 
 use crate::args::{Job, TableJob};
 use crate::commands::manual;
