@@ -1,6 +1,6 @@
 //! From a fit to what the page shows of it.
 
-use ewca::{Matrix, Model, Pca, Samples};
+use ewca::{Iteration, Matrix, Model, Pca, Samples};
 use ewca_lab::tsne;
 use rayon::prelude::*;
 
@@ -8,7 +8,7 @@ use crate::arrays::{Column, floats, shorts};
 use crate::classes::{MOST_COMPARED, Numbered};
 use crate::error::{Error, Result};
 use crate::plan::pictures;
-use crate::report::{Component, Convergence, Data, Feature, Labels, Loadings, Path, Report, Step, View};
+use crate::report::{Component, Convergence, Data, Feature, Labels, Loadings, Path, Report, Step, View, ViewKey};
 use crate::sample::{MOST_SAMPLES, shown_samples};
 use crate::words;
 
@@ -123,13 +123,18 @@ impl Report {
         }
         let aligned = Aligned::new(model, pca, &steps);
         let mut views = vec![
-            view("ewca", "EWCA", "ewca", &columns(&model.scores, &shown, &[], drawn)),
-            view("pca", "PCA", "pc", &columns(&pca.scores, &shown, &aligned.pca, drawn)),
-            view("barycentric", "Barycentric", "ewca", &columns(&model.barycentric_scores(), &shown, &[], drawn)),
+            view(ViewKey::Ewca, "EWCA", "ewca", &columns(&model.scores, &shown, &[], drawn)),
+            view(ViewKey::Pca, "PCA", "pc", &columns(&pca.scores, &shown, &aligned.pca, drawn)),
+            view(
+                ViewKey::Barycentric,
+                "Barycentric",
+                "ewca",
+                &columns(&model.barycentric_scores(), &shown, &[], drawn),
+            ),
         ];
         if subject.tsne {
             let map = tsne::embed(&model.scores, TSNE_PERPLEXITY.min(TSNE_PART * n as f64).max(2.0))?;
-            views.push(view("tsne", "t-SNE", "t-SNE ", &columns(&map, &shown, &[], 2)));
+            views.push(view(ViewKey::Tsne, "t-SNE", "t-SNE ", &columns(&map, &shown, &[], 2)));
         }
 
         let slid = slid_components(shown.len(), steps.len(), drawn);
@@ -294,9 +299,9 @@ fn columns(scores: &Matrix, shown: &[usize], flipped: &[bool], count: usize) -> 
     (0..count).map(column).collect()
 }
 
-fn view(key: &str, name: &str, axis: &str, columns: &[Column]) -> View {
+fn view(key: ViewKey, name: &str, axis: &str, columns: &[Column]) -> View {
     let axes = (1..=columns.len()).map(|number| format!("{axis}{number}")).collect();
-    View { key: key.into(), name: name.into(), axes, columns: columns.to_vec() }
+    View { key, name: name.into(), axes, columns: columns.to_vec() }
 }
 
 fn components(model: &Model, pca: &Pca) -> Vec<Component> {
@@ -348,11 +353,14 @@ fn loadings(subject: &Subject<'_>, chosen: &[usize]) -> Loadings {
 
 fn convergence(model: &Model) -> Convergence {
     let kept: Vec<_> = model.history.iter().filter(|iteration| iteration.attempt == model.attempt).collect();
+    let course = |number: fn(&Iteration) -> f64| {
+        kept.iter().map(|iteration| Some(number(iteration)).filter(|value| value.is_finite())).collect()
+    };
     Convergence {
         passes: kept.iter().map(|iteration| iteration.kernel_passes).collect(),
-        loss: kept.iter().map(|iteration| iteration.loss).collect(),
-        gradient: kept.iter().map(|iteration| iteration.relative_gradient).collect(),
-        marginal: kept.iter().map(|iteration| iteration.marginal_error).collect(),
+        loss: course(|iteration| iteration.loss),
+        gradient: course(|iteration| iteration.relative_gradient),
+        marginal: course(|iteration| iteration.marginal_error),
         sought: kept.windows(2).any(|pair| pair[0].epsilon != pair[1].epsilon),
     }
 }

@@ -1,9 +1,11 @@
 // The embedding with all its controls: what is shown, how it is coloured, which samples are looked at.
 
+import { numbers } from './arrays';
 import { classColour, classShape, continuous, css, rgb } from './colours';
 import { announce, byId, el, isDark, saveText, svg } from './dom';
 import { type LegendEntry, savePng } from './figures';
-import { type Report, Samples, type Column, numbers } from './report';
+import type { Column, Report } from './report';
+import type { Samples } from './samples';
 import { SHAPES_UP_TO, type Style, Scatter } from './scatter';
 import { segments } from './segments';
 import { counted, csv, fileStem, number, percent } from './text';

@@ -1,9 +1,10 @@
 // The plan as a picture: a canvas of blocks, with class squares, that can be zoomed.
 
+import { numbers } from './arrays';
 import { classColour, css, heat } from './colours';
 import { FONT, isDark, styleColour } from './dom';
 import { type Window, moved, zoomed } from './geometry';
-import { type HeatMap, numbers } from './report';
+import type { HeatMap } from './report';
 
 /** Room for the names of the classes, in pixels. */
 const MARGIN = 18;

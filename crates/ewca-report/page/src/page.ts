@@ -7,7 +7,8 @@ import { type Embedding, embedding } from './embedding';
 import { loadings } from './loadings';
 import { overview } from './overview';
 import { type PlanSection, plan } from './plan';
-import { type Report, Samples } from './report';
+import type { Report } from './report';
+import { Samples } from './samples';
 
 /** The licences of what is bundled; the build puts them here. */
 declare const LICENCES: string;

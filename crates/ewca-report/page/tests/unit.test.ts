@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { floats, numbers, shorts, words } from '../src/arrays';
 import { collapseFrom } from '../src/charts';
 import { classColour, classShape, continuous, heat } from '../src/colours';
 import { around, eased, inside, moved, zoomed } from '../src/geometry';
 import { darkest } from '../src/heatmap';
 import { extremes } from '../src/loadings';
-import { floats, numbers, shorts, words } from '../src/report';
 import { count, counted, csv, csvCell, fileStem, number, percent, tick } from '../src/text';
 
 const base64 = (bytes: number[]): string => Buffer.from(bytes).toString('base64');
