@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use crate::arrays::{Column, floats, shorts};
 use crate::classes::{MOST_COMPARED, Numbered};
 use crate::error::{Error, Result};
-use crate::plan::pictures;
+use crate::plan::{MOST_BLOCKS, PARTNERS, pictures};
 use crate::report::{Component, Convergence, Data, Feature, Labels, Loadings, Path, Report, Step, View, ViewKey};
 use crate::sample::{MOST_SAMPLES, shown_samples};
 use crate::words;
@@ -38,9 +38,9 @@ pub fn page_bytes(samples: usize, features: usize, components: usize, steps: usi
     let coloured = SHORT * shown * coloured_features(shown, features);
     let listed = listed_features(components, features);
     let loadings = size_of::<f32>() * components * listed;
-    let side = shown.min(200);
+    let side = shown.min(MOST_BLOCKS);
     let maps = 2 * SHORT * side * side;
-    let partners = shown * (6 * (4 + SHORT) + 3 * SHORT);
+    let partners = shown * (PARTNERS * (size_of::<u32>() + SHORT) + 3 * SHORT);
     // Four characters for three bytes; names are a dozen characters, with their quotes.
     let names = 16 * (shown + listed + 4 * coloured_features(shown, features));
     PAGE + 4 * (coordinates + coloured + loadings + maps + partners) / 3 + names

@@ -8,9 +8,9 @@ use crate::classes::Numbered;
 use crate::report::{HeatMap, HeatMapOrder, Partners, Square};
 
 /// Partners of each sample.
-const PARTNERS: usize = 6;
+pub const PARTNERS: usize = 6;
 /// The most blocks along a side of a heat map.
-const MOST_BLOCKS: usize = 200;
+pub const MOST_BLOCKS: usize = 200;
 /// Rows that are looked at together.
 const ROWS: usize = 64;
 /// Passes that sort the samples by similarity, and what they may take: the more samples, the fewer passes.

@@ -26,14 +26,22 @@ export const words = (text: string): Uint32Array =>
 export const floats = (text: string): Float32Array =>
   decoded(text, 4, (length) => new Float32Array(length), (view, at) => view.getFloat32(at, true));
 
-/** The numbers of a column. */
+const decodedColumns = new WeakMap<Column, Float64Array>();
+
+/** The numbers of a column: decoded once, and never to be changed. */
 export function numbers(column: Column): Float64Array {
-  const steps = shorts(column.values);
+  let found = decodedColumns.get(column);
+  if (!found) decodedColumns.set(column, (found = scaled(column)));
+  return found;
+}
+
+function scaled({ low, high, values }: Column): Float64Array {
+  const steps = shorts(values);
   const out = new Float64Array(steps.length);
   // By parts, since the difference of the largest numbers overflows.
   for (let i = 0; i < steps.length; i++) {
     const part = steps[i]! / 65535;
-    out[i] = column.low * (1 - part) + column.high * part;
+    out[i] = low * (1 - part) + high * part;
   }
   return out;
 }

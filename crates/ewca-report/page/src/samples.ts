@@ -33,6 +33,13 @@ export class Samples {
     return this.classes ? this.classNames[this.classes[sample]!]! : null;
   }
 
+  /** How many of some samples each class has. */
+  classCounts(among: Iterable<number>): number[] {
+    const counts = this.classNames.map(() => 0);
+    if (this.classes) for (const sample of among) counts[this.classes[sample]!]!++;
+    return counts;
+  }
+
   ownShare(sample: number): number {
     return this.own[sample]! / 65535;
   }
