@@ -7,7 +7,8 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ewca_report::{
-    Column, Component, Convergence, Data, Fact, Feature, HeatMap, Labels, Loadings, Partners, Report, View,
+    Column, Component, Convergence, Data, Fact, Feature, HeatMap, HeatMapOrder, Labels, Loadings, Partners, Report,
+    View, ViewKey,
 };
 
 const CLASSES: usize = 6;
@@ -23,7 +24,7 @@ fn noise(seed: u64) -> impl FnMut() -> f64 {
     }
 }
 
-fn view(key: &str, name: &str, samples: usize, spread: f64) -> View {
+fn view(key: ViewKey, name: &str, samples: usize, spread: f64) -> View {
     let mut noise = noise(7);
     let angle = |i: usize| (i % CLASSES) as f64 * std::f64::consts::TAU / CLASSES as f64;
     let mut cloud = |centre: &dyn Fn(usize) -> f64| -> Vec<f64> {
@@ -31,7 +32,7 @@ fn view(key: &str, name: &str, samples: usize, spread: f64) -> View {
     };
     let columns = [cloud(&|i| 3.0 * angle(i).cos()), cloud(&|i| 3.0 * angle(i).sin())];
     View {
-        key: key.into(),
+        key,
         name: name.into(),
         axes: vec!["first".into(), "second".into()],
         columns: columns.iter().map(|column| Column::new(column)).collect(),
@@ -67,9 +68,9 @@ fn report(samples: usize) -> Report {
             classes: bytes((0..samples).flat_map(|i| ((i % CLASSES) as u16).to_le_bytes()).collect()),
         }),
         views: vec![
-            view("ewca", "EWCA", samples, 0.45),
-            view("pca", "PCA", samples, 0.7),
-            view("barycentric", "Barycentric", samples, 0.2),
+            view(ViewKey::Ewca, "EWCA", samples, 0.45),
+            view(ViewKey::Pca, "PCA", samples, 0.7),
+            view(ViewKey::Barycentric, "Barycentric", samples, 0.2),
         ],
         perplexities: Column::new(&(0..samples).map(|_| 5.0 + noise()).collect::<Vec<f64>>()),
         features: (0..FEATURES)
@@ -85,7 +86,7 @@ fn report(samples: usize) -> Report {
             own: bytes((0..samples).flat_map(|_| 20_000u16.to_le_bytes()).collect()),
         },
         heat_maps: vec![HeatMap {
-            key: "similarity".into(),
+            key: HeatMapOrder::Similarity,
             blocks: 2,
             names: vec!["one half".into(), "the other half".into()],
             single: false,
@@ -100,9 +101,9 @@ fn report(samples: usize) -> Report {
         },
         convergence: Convergence {
             passes: vec![1, 2, 3],
-            loss: vec![3.0, 2.0, 1.5],
-            gradient: vec![0.1, 0.01, 1e-6],
-            marginal: vec![1e-2, 1e-5, 1e-9],
+            loss: [3.0, 2.0, 1.5].map(Some).to_vec(),
+            gradient: [0.1, 0.01, 1e-6].map(Some).to_vec(),
+            marginal: [1e-2, 1e-5, 1e-9].map(Some).to_vec(),
             sought: false,
         },
         path: None,

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 /// Numbers in 16 bits each: value = low + (high - low) q / 65535. A screen has fewer pixels than that.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Column {
     /// The smallest.
     pub low: f64,

@@ -5,7 +5,8 @@
 //! and row by row: strongest partners, block means of the plan, nearest neighbours, silhouettes. The page only draws.
 //!
 //! The page itself is TypeScript, in `page/` of this crate; what is built from it is committed in `page/dist`, so that building
-//! this crate needs no Node. `cargo xtask report-page` builds it anew, and `cargo xtask test` holds the two equal.
+//! this crate needs no Node. `cargo xtask report-page` builds it anew, and `cargo xtask test` holds the two equal. The types of
+//! its data, `page/src/report.ts`, are made from those of this crate in the same way.
 //!
 //! Names of samples, classes and features come from files of strangers. In the page they are only ever text, and its
 //! content-security policy allows the page's own script and style by their hashes, and no network at all.
@@ -21,13 +22,15 @@ mod page;
 mod plan;
 mod report;
 mod sample;
+#[cfg(test)]
+mod types;
 mod words;
 
 pub use arrays::Column;
 pub use error::{Error, Result};
 pub use make::{MOST_TSNE_SAMPLES, Subject, page_bytes};
 pub use report::{
-    Classes, Component, Confusion, Convergence, Data, Fact, Feature, HeatMap, Labels, Loadings, Partners, Path, Report,
-    Silhouette, Square, Step, View,
+    Classes, Component, Confusion, Convergence, Data, Fact, Feature, HeatMap, HeatMapOrder, Labels, Loadings, Partners,
+    Path, Report, Silhouette, Square, Step, View, ViewKey,
 };
 pub use sample::{MOST_SAMPLES, shown_samples};

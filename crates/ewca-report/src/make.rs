@@ -1,14 +1,14 @@
 //! From a fit to what the page shows of it.
 
-use ewca::{Matrix, Model, Pca, Samples};
+use ewca::{Iteration, Matrix, Model, Pca, Samples};
 use ewca_eval::tsne;
 use rayon::prelude::*;
 
 use crate::arrays::{Column, floats, shorts};
 use crate::classes::{MOST_COMPARED, Numbered};
 use crate::error::{Error, Result};
-use crate::plan::pictures;
-use crate::report::{Component, Convergence, Data, Feature, Labels, Loadings, Path, Report, Step, View};
+use crate::plan::{MOST_BLOCKS, PARTNERS, pictures};
+use crate::report::{Component, Convergence, Data, Feature, Labels, Loadings, Path, Report, Step, View, ViewKey};
 use crate::sample::{MOST_SAMPLES, shown_samples};
 use crate::words;
 
@@ -38,9 +38,9 @@ pub fn page_bytes(samples: usize, features: usize, components: usize, steps: usi
     let coloured = SHORT * shown * coloured_features(shown, features);
     let listed = listed_features(components, features);
     let loadings = size_of::<f32>() * components * listed;
-    let side = shown.min(200);
+    let side = shown.min(MOST_BLOCKS);
     let maps = 2 * SHORT * side * side;
-    let partners = shown * (6 * (4 + SHORT) + 3 * SHORT);
+    let partners = shown * (PARTNERS * (size_of::<u32>() + SHORT) + 3 * SHORT);
     // Four characters for three bytes; names are a dozen characters, with their quotes.
     let names = 16 * (shown + listed + 4 * coloured_features(shown, features));
     PAGE + 4 * (coordinates + coloured + loadings + maps + partners) / 3 + names
@@ -123,13 +123,18 @@ impl Report {
         }
         let aligned = Aligned::new(model, pca, &steps);
         let mut views = vec![
-            view("ewca", "EWCA", "ewca", &columns(&model.scores, &shown, &[], drawn)),
-            view("pca", "PCA", "pc", &columns(&pca.scores, &shown, &aligned.pca, drawn)),
-            view("barycentric", "Barycentric", "ewca", &columns(&model.barycentric_scores(), &shown, &[], drawn)),
+            view(ViewKey::Ewca, "EWCA", "ewca", &columns(&model.scores, &shown, &[], drawn)),
+            view(ViewKey::Pca, "PCA", "pc", &columns(&pca.scores, &shown, &aligned.pca, drawn)),
+            view(
+                ViewKey::Barycentric,
+                "Barycentric",
+                "ewca",
+                &columns(&model.barycentric_scores(), &shown, &[], drawn),
+            ),
         ];
         if subject.tsne {
             let map = tsne::embed(&model.scores, TSNE_PERPLEXITY.min(TSNE_PART * n as f64).max(2.0))?;
-            views.push(view("tsne", "t-SNE", "t-SNE ", &columns(&map, &shown, &[], 2)));
+            views.push(view(ViewKey::Tsne, "t-SNE", "t-SNE ", &columns(&map, &shown, &[], 2)));
         }
 
         let slid = slid_components(shown.len(), steps.len(), drawn);
@@ -295,9 +300,9 @@ fn columns(scores: &Matrix, shown: &[usize], flipped: &[bool], count: usize) -> 
     (0..count).map(column).collect()
 }
 
-fn view(key: &str, name: &str, axis: &str, columns: &[Column]) -> View {
+fn view(key: ViewKey, name: &str, axis: &str, columns: &[Column]) -> View {
     let axes = (1..=columns.len()).map(|number| format!("{axis}{number}")).collect();
-    View { key: key.into(), name: name.into(), axes, columns: columns.to_vec() }
+    View { key, name: name.into(), axes, columns: columns.to_vec() }
 }
 
 fn components(model: &Model, pca: &Pca) -> Vec<Component> {
@@ -349,11 +354,14 @@ fn loadings(subject: &Subject<'_>, chosen: &[usize]) -> Loadings {
 
 fn convergence(model: &Model) -> Convergence {
     let kept: Vec<_> = model.history.iter().filter(|iteration| iteration.attempt == model.attempt).collect();
+    let course = |number: fn(&Iteration) -> f64| {
+        kept.iter().map(|iteration| Some(number(iteration)).filter(|value| value.is_finite())).collect()
+    };
     Convergence {
         passes: kept.iter().map(|iteration| iteration.kernel_passes).collect(),
-        loss: kept.iter().map(|iteration| iteration.loss).collect(),
-        gradient: kept.iter().map(|iteration| iteration.relative_gradient).collect(),
-        marginal: kept.iter().map(|iteration| iteration.marginal_error).collect(),
+        loss: course(|iteration| iteration.loss),
+        gradient: course(|iteration| iteration.relative_gradient),
+        marginal: course(|iteration| iteration.marginal_error),
         sought: kept.windows(2).any(|pair| pair[0].epsilon != pair[1].epsilon),
     }
 }

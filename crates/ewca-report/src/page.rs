@@ -3,7 +3,7 @@
 use crate::arrays::sha256;
 use crate::report::Report;
 
-const TEMPLATE: &str = include_str!("../page/dist/page.html");
+const TEMPLATE: &str = include_str!("../page/src/page.html");
 const SCRIPT: &str = include_str!("../page/dist/page.js");
 const STYLE: &str = include_str!("../page/dist/page.css");
 

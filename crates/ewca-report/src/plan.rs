@@ -5,12 +5,12 @@ use rayon::prelude::*;
 
 use crate::arrays::{Column, shorts, words};
 use crate::classes::Numbered;
-use crate::report::{HeatMap, Partners, Square};
+use crate::report::{HeatMap, HeatMapOrder, Partners, Square};
 
 /// Partners of each sample.
-const PARTNERS: usize = 6;
+pub const PARTNERS: usize = 6;
 /// The most blocks along a side of a heat map.
-const MOST_BLOCKS: usize = 200;
+pub const MOST_BLOCKS: usize = 200;
 /// Rows that are looked at together.
 const ROWS: usize = 64;
 /// Passes that sort the samples by similarity, and what they may take: the more samples, the fewer passes.
@@ -21,7 +21,7 @@ const SMOOTHED_PAIRS: usize = 2_000_000_000;
 /// An order of all samples, cut into blocks.
 #[derive(Debug)]
 struct Blocks {
-    key: &'static str,
+    key: HeatMapOrder,
     /// The samples, in order.
     order: Vec<usize>,
     /// Where each block begins, and where the last one ends.
@@ -33,7 +33,7 @@ struct Blocks {
 }
 
 impl Blocks {
-    fn new(key: &'static str, order: Vec<usize>, edges: Vec<usize>, squares: Vec<Square>) -> Self {
+    fn new(key: HeatMapOrder, order: Vec<usize>, edges: Vec<usize>, squares: Vec<Square>) -> Self {
         let mut block = vec![0; order.len()];
         for (number, edge) in edges.windows(2).enumerate() {
             order[edge[0]..edge[1]].iter().for_each(|&i| block[i] = number);
@@ -44,7 +44,7 @@ impl Blocks {
     /// Ordered so that samples which exchange mass are near each other.
     fn by_similarity(order: Vec<usize>) -> Self {
         let edges = edges(&[order.len()]);
-        Self::new("similarity", order, edges, Vec::new())
+        Self::new(HeatMapOrder::Similarity, order, edges, Vec::new())
     }
 
     /// Ordered by class, and by similarity within. No block holds two classes, unless there are too many of them.
@@ -55,7 +55,7 @@ impl Blocks {
         classes.classes.iter().for_each(|&class| sizes[class] += 1);
         if sizes.len() > MOST_BLOCKS / 2 {
             let edges = edges(&[order.len()]);
-            return Self::new("label", order, edges, Vec::new());
+            return Self::new(HeatMapOrder::Label, order, edges, Vec::new());
         }
         let edges = edges(&sizes);
         let mut start = 0;
@@ -65,7 +65,7 @@ impl Blocks {
             Square { class, from, to: edges.partition_point(|&edge| edge < start) }
         });
         let squares = squares.collect();
-        Self::new("label", order, edges, squares)
+        Self::new(HeatMapOrder::Label, order, edges, squares)
     }
 
     fn count(&self) -> usize {
@@ -85,7 +85,7 @@ impl Blocks {
                 Some(class) => format!("{} ({class})", ids[*i]),
                 None => ids[*i].clone(),
             },
-            ([first, ..], "label") => {
+            ([first, ..], HeatMapOrder::Label) => {
                 format!("{} samples of {}", members.len(), class(*first).unwrap_or("one class"))
             }
             _ => format!("{} samples", members.len()),
@@ -219,7 +219,7 @@ pub fn pictures(
             totals[at] / (rows[at / count] * columns).max(1) as f64
         };
         HeatMap {
-            key: blocks.key.into(),
+            key: blocks.key,
             blocks: count,
             names: (0..count).map(|block| blocks.name(block, ids, classes)).collect(),
             single: blocks.single(),

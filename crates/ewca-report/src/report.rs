@@ -1,4 +1,4 @@
-//! What the page gets to show: plain data. `page/src/report.ts` has the same, field by field.
+//! What the page gets to show: plain data. `page/src/report.ts` is made from these types.
 
 use serde::Serialize;
 
@@ -6,6 +6,7 @@ use crate::arrays::Column;
 
 /// Everything that a page shows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Report {
     /// The version of the program.
     pub version: String,
@@ -53,6 +54,7 @@ pub struct Report {
 
 /// What was fitted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Data {
     /// The file, without folders.
     pub name: String,
@@ -68,6 +70,7 @@ pub struct Data {
 
 /// A name and a value, in words.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Fact {
     /// What it is.
     pub name: String,
@@ -79,6 +82,7 @@ pub struct Fact {
 
 /// One component.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Component {
     /// Its name in all files.
     pub name: String,
@@ -92,6 +96,7 @@ pub struct Component {
 
 /// Classes of the samples that are shown.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Labels {
     /// The classes, sorted.
     pub names: Vec<String>,
@@ -101,9 +106,10 @@ pub struct Labels {
 
 /// One way to place the samples.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct View {
-    /// `ewca`, `pca`, `barycentric` or `tsne`.
-    pub key: String,
+    /// Which one.
+    pub key: ViewKey,
     /// Its name.
     pub name: String,
     /// The names of the axes.
@@ -112,8 +118,24 @@ pub struct View {
     pub columns: Vec<Column>,
 }
 
+/// The ways to place the samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub enum ViewKey {
+    /// By the scores of the fit, or of a step of the path.
+    Ewca,
+    /// By those of PCA.
+    Pca,
+    /// Where the plan moves the samples, on average.
+    Barycentric,
+    /// By t-SNE of the scores.
+    Tsne,
+}
+
 /// A feature, as far as colours go.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Feature {
     /// Its name.
     pub name: String,
@@ -123,6 +145,7 @@ pub struct Feature {
 
 /// The strongest partners of each sample, apart from itself.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Partners {
     /// How many each has.
     pub count: usize,
@@ -136,9 +159,10 @@ pub struct Partners {
 
 /// The plan as a picture.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct HeatMap {
-    /// `label` or `similarity`.
-    pub key: String,
+    /// How its samples are ordered.
+    pub key: HeatMapOrder,
     /// The blocks along each side.
     pub blocks: usize,
     /// What each block holds.
@@ -151,8 +175,20 @@ pub struct HeatMap {
     pub squares: Vec<Square>,
 }
 
+/// The orders of the samples along the sides of a heat map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub enum HeatMapOrder {
+    /// By class, and by similarity within.
+    Label,
+    /// Samples that exchange mass are near each other.
+    Similarity,
+}
+
 /// A class along the diagonal of a heat map.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Square {
     /// The number of the class.
     pub class: usize,
@@ -164,6 +200,7 @@ pub struct Square {
 
 /// Loadings of features.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Loadings {
     /// The features that are listed.
     pub features: Vec<String>,
@@ -171,23 +208,25 @@ pub struct Loadings {
     pub columns: Vec<String>,
 }
 
-/// The iterations of the attempt that was kept.
+/// The iterations of the attempt that was kept; nothing where a number is not finite.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Convergence {
     /// Passes over the kernel so far.
     pub passes: Vec<usize>,
     /// The loss.
-    pub loss: Vec<f64>,
+    pub loss: Vec<Option<f64>>,
     /// The relative gradient.
-    pub gradient: Vec<f64>,
+    pub gradient: Vec<Option<f64>>,
     /// The marginal error.
-    pub marginal: Vec<f64>,
+    pub marginal: Vec<Option<f64>>,
     /// Whether epsilon moved, as it does while a perplexity is sought.
     pub sought: bool,
 }
 
 /// Fits along epsilon, ascending.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Path {
     /// The fits.
     pub steps: Vec<Step>,
@@ -197,6 +236,7 @@ pub struct Path {
 
 /// One fit of a path.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Step {
     /// Epsilon.
     pub epsilon: f64,
@@ -218,6 +258,7 @@ pub struct Step {
 
 /// How the classes are kept apart, by the scores.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Classes {
     /// The samples that were asked.
     pub asked: usize,
@@ -231,6 +272,7 @@ pub struct Classes {
 
 /// The class of the nearest other sample.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Confusion {
     /// Samples of class i (rows) with a nearest neighbour of class j (columns).
     pub counts: Vec<Vec<usize>>,
@@ -240,6 +282,7 @@ pub struct Confusion {
 
 /// How far a class is from the others.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Silhouette {
     /// The class.
     pub name: String,

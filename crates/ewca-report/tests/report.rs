@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ewca::{Ewca, Matrix, Model, Pca, Samples};
-use ewca_report::{Column, Error, Report, Subject, page_bytes};
+use ewca_report::{Column, Error, Report, Subject, ViewKey, page_bytes};
 
 /// Numbers between -1 and 1 that are the same in every run.
 fn noise(seed: u64) -> impl FnMut() -> f64 {
@@ -103,8 +103,8 @@ fn the_page_gets_what_the_fit_found() {
     assert_eq!(report.labels.as_ref().unwrap().names, ["ash", "elm", "oak"]);
 
     // Scores to the precision of 16 bits.
-    let keys: Vec<&str> = report.views.iter().map(|view| view.key.as_str()).collect();
-    assert_eq!(keys, ["ewca", "pca", "barycentric"]);
+    let keys: Vec<ViewKey> = report.views.iter().map(|view| view.key).collect();
+    assert_eq!(keys, [ViewKey::Ewca, ViewKey::Pca, ViewKey::Barycentric]);
     for (view, scores) in
         report.views.iter().zip([&fits.model.scores, &fits.pca.scores, &fits.model.barycentric_scores()])
     {
@@ -115,8 +115,8 @@ fn the_page_gets_what_the_fit_found() {
             let off = |sign: f64| {
                 shown.iter().zip(scores.column(c)).map(|(x, y)| (x - sign * y).abs()).fold(0.0, f64::max) / width
             };
-            let difference = if view.key == "pca" { off(1.0).min(off(-1.0)) } else { off(1.0) };
-            assert!(difference < 1e-4, "{} {c}: {difference}", view.key);
+            let difference = if view.key == ViewKey::Pca { off(1.0).min(off(-1.0)) } else { off(1.0) };
+            assert!(difference < 1e-4, "{} {c}: {difference}", view.name);
         }
     }
 
@@ -184,7 +184,7 @@ fn the_same_subject_gives_the_same_bytes() {
     let samples = clouds.samples();
     let subject = Subject { tsne: true, ..subject(clouds, &samples, fits) };
     let once = Report::new(&subject).unwrap();
-    assert_eq!(once.views.last().unwrap().key, "tsne");
+    assert_eq!(once.views.last().unwrap().key, ViewKey::Tsne);
     assert_eq!(once.to_html(), Report::new(&subject).unwrap().to_html());
 }
 

@@ -1,7 +1,7 @@
-// Builds the page: one script, one style sheet, one template, with the licences of what is bundled. `--out FOLDER` puts them
-// elsewhere than in dist, to compare.
+// Builds what the page is made of besides its template: one script and one style sheet, with the licences of what is bundled.
+// `--out FOLDER` puts them elsewhere than in dist, to compare.
 import { build } from 'esbuild';
-import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -38,5 +38,4 @@ await build({
   target: ['chrome111', 'firefox113', 'safari16.4'],
   logLevel: 'warning',
 });
-await copyFile(join(page, 'src/page.html'), join(out, 'page.html'));
 await writeFile(join(out, 'LICENCES.txt'), `${licence}\n`);

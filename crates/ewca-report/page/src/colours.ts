@@ -4,7 +4,7 @@
 const CLASSES_LIGHT = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#333333', '#56b4e9', '#d55e00', '#8c8c8c'];
 const CLASSES_DARK = ['#4ea5e0', '#f0b429', '#2fc79b', '#e59ac4', '#f2f2f2', '#9ad6ff', '#ff7f3f', '#a5a5a5'];
 
-export type Rgb = [number, number, number];
+type Rgb = [number, number, number];
 
 export type Shape = 'circle' | 'square' | 'triangle' | 'diamond';
 const SHAPES: Shape[] = ['circle', 'square', 'triangle', 'diamond'];
@@ -46,6 +46,12 @@ function ramp(stops: Rgb[], part: number): Rgb {
 }
 
 export const css = ([r, g, b]: Rgb): string => `rgb(${r}, ${g}, ${b})`;
+
+/** A ramp of colours from left to right, for the style sheet. */
+export function gradient(colour: (part: number) => Rgb): string {
+  const stops = Array.from({ length: 9 }, (_, at) => css(colour(at / 8)));
+  return `linear-gradient(to right, ${stops.join(', ')})`;
+}
 
 export function rgb(hex: string): Rgb {
   const value = Number.parseInt(hex.slice(1), 16);

@@ -29,10 +29,10 @@ function drawing(width: number, height: number, label: string, ...children: SVGE
   return svg('svg', { viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': label, class: 'drawing' }, ...children);
 }
 
-export interface Bar { name: string; value: number }
+interface Bar { name: string; value: number }
 
 /** Signed bars about a middle line, with names at the outer side. */
-export function signedBars(bars: Bar[], label: string, width = 520): SVGElement {
+export function signedBars(bars: Bar[], label: string, width: number): SVGElement {
   const largest = Math.max(Number.MIN_VALUE, ...bars.map((bar) => Math.abs(bar.value)));
   const names = Math.round(0.29 * width);
   const letters = Math.floor((names - 10) / 6.6);
@@ -54,10 +54,10 @@ export function signedBars(bars: Bar[], label: string, width = 520): SVGElement 
   return drawing(width, height, label, ...rows, svg('line', { x1: middle, x2: middle, y1: 2, y2: height - 2, class: 'zero' }));
 }
 
-export interface Pair { name: string; note: string; first: number | null; second: number | null }
+interface Pair { name: string; note: string; first: number | null; second: number | null }
 
 /** Two bars for each name, EWCA's and PCA's, on a scale from `low` to `high`. */
-export function pairedBars(pairs: Pair[], [low, high]: [number, number], show: (value: number) => string, label: string, width = 520): SVGElement {
+export function pairedBars(pairs: Pair[], [low, high]: [number, number], show: (value: number) => string, label: string, width: number): SVGElement {
   const step = 34;
   const left = width < 420 ? 84 : 118;
   const right = width - 64;
@@ -86,7 +86,7 @@ export function pairedBars(pairs: Pair[], [low, high]: [number, number], show: (
 }
 
 /** A confusion matrix: true classes in rows, the neighbour's in columns. */
-export function confusionMatrix(names: string[], counts: number[][], label: string, width = 520): SVGElement {
+export function confusionMatrix(names: string[], counts: number[][], label: string, width: number): SVGElement {
   const classes = names.length;
   const left = width < 420 ? 80 : 104;
   const size = Math.min(64, Math.max(14, (width - left - 12) / classes));

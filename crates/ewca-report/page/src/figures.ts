@@ -36,7 +36,7 @@ export function savePng(name: string, title: string, canvas: HTMLCanvasElement, 
 const STYLED = ['fill', 'stroke', 'stroke-width', 'font-family', 'font-size', 'font-weight', 'text-anchor', 'opacity'];
 
 /** The text of an SVG file: the drawing with the style that it has on the page. */
-export function svgText(drawing: SVGElement): string {
+function svgText(drawing: SVGElement): string {
   const copy = drawing.cloneNode(true) as SVGElement;
   const originals = [drawing, ...drawing.querySelectorAll<SVGElement>('*')];
   const copies = [copy, ...copy.querySelectorAll<SVGElement>('*')];

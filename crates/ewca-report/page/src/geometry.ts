@@ -1,11 +1,14 @@
 // The plane: windows on it, the nearest point, what lies inside a lasso.
 
+export type Point = [number, number];
+export interface Points { x: ArrayLike<number>; y: ArrayLike<number> }
 export interface Window { x0: number; x1: number; y0: number; y1: number }
+export interface Box { left: number; top: number; width: number; height: number }
 
 /** A window that holds all points, with a margin. */
-export function around(x: ArrayLike<number>, y: ArrayLike<number>): Window {
-  const [x0, x1] = extent(x);
-  const [y0, y1] = extent(y);
+export function around(points: Points): Window {
+  const [x0, x1] = extent(points.x);
+  const [y0, y1] = extent(points.y);
   return { x0, x1, y0, y1 };
 }
 
@@ -41,7 +44,46 @@ export function between(from: Window, to: Window, part: number): Window {
   return { x0: mix(from.x0, to.x0), x1: mix(from.x1, to.x1), y0: mix(from.y0, to.y0), y1: mix(from.y1, to.y1) };
 }
 
-export type Point = [number, number];
+/** Where the points of a window are in a box of pixels, whose rows go down. A class, since closures are slower in long loops. */
+export class Projection {
+  private readonly x0: number;
+  private readonly y0: number;
+  private readonly left: number;
+  private readonly bottom: number;
+  private readonly xScale: number;
+  private readonly yScale: number;
+
+  constructor({ x0, x1, y0, y1 }: Window, { left, top, width, height }: Box) {
+    [this.x0, this.y0, this.left, this.bottom] = [x0, y0, left, top + height];
+    [this.xScale, this.yScale] = [width / (x1 - x0), height / (y1 - y0)];
+  }
+
+  across(x: number): number {
+    return this.left + (x - this.x0) * this.xScale;
+  }
+
+  down(y: number): number {
+    return this.bottom - (y - this.y0) * this.yScale;
+  }
+}
+
+/** The point that is nearest to a pixel, if one is nearer than `reach`. */
+export function nearest({ x, y }: Points, screen: Projection, [column, row]: Point, reach: number): number | null {
+  let [best, found] = [reach * reach, null as number | null];
+  for (let i = 0; i < x.length; i++) {
+    const [dx, dy] = [screen.across(x[i]!) - column, screen.down(y[i]!) - row];
+    const distance = dx * dx + dy * dy;
+    if (distance < best) [best, found] = [distance, i];
+  }
+  return found;
+}
+
+/** The points inside a polygon of pixels. */
+export function enclosed({ x, y }: Points, screen: Projection, polygon: Point[]): number[] {
+  const found: number[] = [];
+  for (let i = 0; i < x.length; i++) if (inside(polygon, screen.across(x[i]!), screen.down(y[i]!))) found.push(i);
+  return found;
+}
 
 /** Whether a point is inside a polygon, by the even-odd rule. */
 export function inside(polygon: Point[], x: number, y: number): boolean {

@@ -1,16 +1,18 @@
 // The plan as a picture: a canvas of blocks, with class squares, that can be zoomed.
 
-import { classColour, css, heat } from './colours';
+import { numbers } from './arrays';
+import { classColour, gradient, heat } from './colours';
 import { FONT, isDark, styleColour } from './dom';
 import { type Window, moved, zoomed } from './geometry';
-import { type HeatMap, numbers } from './report';
+import { type Camera, onKeys, onWheel } from './input';
+import type { HeatMap } from './report';
 
 /** Room for the names of the classes, in pixels. */
 const MARGIN = 18;
 /** The part of the cells that the colours tell apart; the few beyond are as dark as can be. */
 const CAP = 0.995;
 
-export interface Cell { row: number; column: number; share: number }
+interface Cell { row: number; column: number; share: number }
 
 /** The share that gets the darkest colour. */
 export function darkest(values: ArrayLike<number>): number {
@@ -18,7 +20,7 @@ export function darkest(values: ArrayLike<number>): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(CAP * sorted.length))] || sorted[sorted.length - 1] || 1;
 }
 
-export class HeatMapView {
+export class HeatMapView implements Camera {
   readonly canvas: HTMLCanvasElement;
   top = 1;
   private map!: HeatMap;
@@ -39,16 +41,20 @@ export class HeatMapView {
     this.names = classNames;
     this.values = numbers(map.values);
     this.top = darkest(this.values);
-    this.home();
+    this.reset();
   }
 
-  home(): void {
+  reset(): void {
     this.window = { x0: 0, x1: 1, y0: 0, y1: 1 };
     this.recolour();
   }
 
   zoom(factor: number, x = (this.window.x0 + this.window.x1) / 2, y = (this.window.y0 + this.window.y1) / 2): void {
     this.look(zoomed(this.window, factor, x, y));
+  }
+
+  pan(across: number, up: number): void {
+    this.look(moved(this.window, across, -up));
   }
 
   view(): Window {
@@ -159,7 +165,7 @@ export class HeatMapView {
       if (dragged) {
         const side = this.side();
         const { x0, x1 } = this.window;
-        if (x1 - x0 < 1) this.look(moved(this.window, (dragged[0] - event.clientX) / side, (dragged[1] - event.clientY) / side));
+        if (x1 - x0 < 1) this.pan((dragged[0] - event.clientX) / side, (event.clientY - dragged[1]) / side);
         dragged = [event.clientX, event.clientY];
         return;
       }
@@ -170,32 +176,12 @@ export class HeatMapView {
       this.hovered(within(row) && within(column) ? { row, column, share: this.values[row * blocks + column]! } : null);
     });
     this.canvas.addEventListener('pointerleave', () => this.hovered(null));
-    this.canvas.addEventListener('wheel', (event) => {
-      if (!event.ctrlKey && document.activeElement !== this.host) return;
-      event.preventDefault();
-      this.zoom(Math.exp(event.deltaY * 0.0015), ...this.place(event));
-    }, { passive: false });
-    this.host.addEventListener('keydown', (event) => {
-      const actions: Record<string, () => void> = {
-        ArrowLeft: () => this.look(moved(this.window, -0.1, 0)),
-        ArrowRight: () => this.look(moved(this.window, 0.1, 0)),
-        ArrowUp: () => this.look(moved(this.window, 0, -0.1)),
-        ArrowDown: () => this.look(moved(this.window, 0, 0.1)),
-        '+': () => this.zoom(0.8),
-        '=': () => this.zoom(0.8),
-        '-': () => this.zoom(1.25),
-        '0': () => this.home(),
-      };
-      const action = event.target === this.host && !event.ctrlKey && !event.metaKey ? actions[event.key] : undefined;
-      if (!action) return;
-      event.preventDefault();
-      action();
-    });
+    onWheel(this.canvas, this.host, (factor, event) => this.zoom(factor, ...this.place(event)));
+    onKeys(this.host, this);
   }
 }
 
 /** The colours of the heat map from nothing to the darkest, as a gradient of the style sheet. */
 export function heatGradient(dark: boolean): string {
-  const stops = Array.from({ length: 9 }, (_, at) => css(heat(Math.sqrt(at / 8), dark)));
-  return `linear-gradient(to right, ${stops.join(', ')})`;
+  return gradient((part) => heat(Math.sqrt(part), dark));
 }

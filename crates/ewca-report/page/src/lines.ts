@@ -1,6 +1,7 @@
 // Line charts, by uPlot.
 
 import uPlot from 'uplot';
+import { AXIS } from './axis';
 import { FONT, styleColour } from './dom';
 import { tick } from './text';
 
@@ -31,15 +32,9 @@ export function lineChart(host: HTMLElement, chart: Chart): uPlot {
   const ratio = chart.x.length > 1 ? (high / low) ** (0.5 / (chart.x.length - 1)) : 2;
   const margin = (high - low) * 0.03 || 1;
   const range: [number, number] = chart.logX ? [low / ratio, high * ratio] : [low - margin, high + margin];
-  const axis = {
-    font: FONT,
-    stroke: (): string => styleColour('quiet'),
-    grid: { stroke: (): string => styleColour('grid'), width: 1 },
-    ticks: { stroke: (): string => styleColour('grid'), width: 1, size: 4 },
-  };
   // Of a logarithmic scale's many lines, those at powers of ten.
   const decades = { filter: (_: uPlot, splits: number[]) => splits.map((split) => (isPower(split) ? split : null)) };
-  const log = { ...axis, grid: { ...axis.grid, ...decades }, ticks: { ...axis.ticks, ...decades } };
+  const log = { ...AXIS, grid: { ...AXIS.grid, ...decades }, ticks: { ...AXIS.ticks, ...decades } };
   const plot = new uPlot({
     width: Math.max(160, host.clientWidth),
     height: HEIGHT,
@@ -51,8 +46,8 @@ export function lineChart(host: HTMLElement, chart: Chart): uPlot {
       y: chart.logY ? { distr: 3 } : { range: (_, min, max) => spread(min, max) },
     },
     axes: [
-      { ...(chart.logX ? log : axis), size: 32, label: chart.xLabel, labelSize: 18, labelFont: FONT, ...(chart.logX ? { values: (_: uPlot, splits: number[]) => logTicks(splits, range) } : {}) },
-      { ...(chart.logY ? log : axis), size: 52, values: (_, splits) => splits.map((split) => (split === null ? null : chart.logY ? powerTick(split) : show(split))) as string[] },
+      { ...(chart.logX ? log : AXIS), size: 32, label: chart.xLabel, labelSize: 18, labelFont: FONT, ...(chart.logX ? { values: (_: uPlot, splits: number[]) => logTicks(splits, range) } : {}) },
+      { ...(chart.logY ? log : AXIS), size: 52, values: (_, splits) => splits.map((split) => (split === null ? null : chart.logY ? powerTick(split) : show(split))) as string[] },
     ],
     series: [{}, { stroke: () => styleColour('accent'), width: 2, points: { show: chart.x.length <= 60, size: 6, fill: () => styleColour('accent') } }],
     hooks: {

@@ -1,7 +1,8 @@
+import { floats } from './arrays';
 import { byId, el, saveText } from './dom';
 import { drawingWidth, signedBars } from './drawings';
 import { saveSvg } from './figures';
-import { type Report, floats } from './report';
+import type { Report } from './report';
 import { count, counted, csv, fileStem, number } from './text';
 
 /** Features of each sign that get a bar, and rows of the table that are shown. */

@@ -3,11 +3,12 @@
 import { convergence, pathCharts } from './charts';
 import { classes } from './classes';
 import { byId, el, isDark } from './dom';
-import { type Embedding, embedding } from './embedding';
+import { Embedding } from './embedding/embedding';
 import { loadings } from './loadings';
 import { overview } from './overview';
 import { type PlanSection, plan } from './plan';
-import { type Report, Samples } from './report';
+import type { Report } from './report';
+import { Samples } from './samples';
 
 /** The licences of what is bundled; the build puts them here. */
 declare const LICENCES: string;
@@ -21,17 +22,16 @@ declare global {
 
 const report = JSON.parse(byId('report').textContent!) as Report;
 overview(report);
-const samples = new Samples(report);
-const shown = embedding(report, samples);
-const paths = pathCharts(report, () => shown.step() ?? (report.path ? report.path.current : null), shown.goTo);
-shown.changed = () => paths.forEach((plot) => plot.redraw(false, false));
+const embedding = new Embedding(report, new Samples(report));
+const paths = pathCharts(report, () => embedding.step() ?? report.path?.current ?? null, (step) => embedding.goTo(step));
+embedding.changed = () => paths.forEach((plot) => plot.redraw(false, false));
 const planSection = plan(report);
 loadings(report);
 classes(report);
 const courses = convergence(report);
 byId('version').textContent = `Made by ewca ${report.version}.`;
 byId('licences').textContent = `This page bundles:\n\n${LICENCES}`;
-window.ewcaReport = { report, embedding: shown, plan: planSection };
+window.ewcaReport = { report, embedding, plan: planSection };
 
 // Contents: a link for every section that there is.
 for (const section of document.querySelectorAll<HTMLElement>('main > section:not([hidden])')) {
@@ -42,7 +42,7 @@ for (const section of document.querySelectorAll<HTMLElement>('main > section:not
 const theme = byId<HTMLButtonElement>('theme');
 function restyle(): void {
   theme.textContent = isDark() ? 'Light' : 'Dark';
-  shown.restyle();
+  embedding.restyle();
   planSection.restyle();
   for (const plot of [...paths, ...courses]) plot.redraw(false, true);
 }

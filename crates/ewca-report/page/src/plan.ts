@@ -29,7 +29,7 @@ export function plan(report: Report): PlanSection {
   show(map.key);
   byId('plan-in').addEventListener('click', () => view.zoom(0.6));
   byId('plan-out').addEventListener('click', () => view.zoom(1 / 0.6));
-  byId('plan-reset').addEventListener('click', () => view.home());
+  byId('plan-reset').addEventListener('click', () => view.reset());
   byId('plan-png').addEventListener('click', () => savePng(`${fileStem(report.data.name)}-plan`, `Plan of ${report.data.name}`, view.canvas));
   const restyle = (): void => {
     byId('heat-scale').style.background = heatGradient(isDark());

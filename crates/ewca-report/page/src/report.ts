@@ -1,154 +1,247 @@
-// What the program puts into the page: the same as src/report.rs of the crate, field by field.
+// What the program puts into the page: made from src/report.rs of the crate by `cargo xtask report-page`.
 
-export interface Column { low: number; high: number; values: string }
-export interface Fact { name: string; value: string; meaning: string }
-export interface Component { name: string; variance: number; ratio: number; pca_ratio: number }
-export interface View { key: string; name: string; axes: string[]; columns: Column[] }
-export interface Square { class: number; from: number; to: number }
-export interface HeatMap {
-  key: 'label' | 'similarity';
-  blocks: number;
-  names: string[];
-  single: boolean;
-  values: Column;
-  squares: Square[];
-}
-export interface Step {
-  epsilon: number;
-  perplexity: number;
-  loss: number;
-  explained: number;
-  error: number | null;
-  collapsed: boolean;
-  converged: boolean;
-  columns: Column[];
-}
-export interface Path { steps: Step[]; current: number }
-export interface Confusion { counts: number[][]; error: number }
-export interface Silhouette { name: string; samples: number; ewca: number | null; pca: number | null }
-export interface Classes { asked: number; ewca: Confusion; pca: Confusion; silhouettes: Silhouette[] }
-export interface Convergence {
-  passes: number[];
-  loss: (number | null)[];
-  gradient: (number | null)[];
-  marginal: (number | null)[];
-  sought: boolean;
-}
-export interface Report {
-  version: string;
-  data: { name: string; samples: number; features: number; label: string | null; preprocessing: string[] };
-  verdict: string;
-  sound: boolean;
-  warnings: string[];
-  notes: string[];
-  facts: Fact[];
-  components: Component[];
-  epsilon: number;
-  shown: number;
-  ids: string[] | null;
-  labels: { names: string[]; classes: string } | null;
-  views: View[];
-  perplexities: Column;
-  features: { name: string; column: Column }[];
-  partners: { count: number; samples: string; shares: string; own: string };
-  heat_maps: HeatMap[];
-  loadings: { features: string[]; columns: string[] };
-  convergence: Convergence;
-  path: Path | null;
-  classes: Classes | null;
-}
+/** How the classes are kept apart, by the scores. */
+export type Classes = {
+  /** The samples that were asked. */
+  asked: number,
+  /** By the scores of the fit. */
+  ewca: Confusion,
+  /** By those of PCA. */
+  pca: Confusion,
+  /** By class. */
+  silhouettes: Array<Silhouette>,
+};
 
-function bytes(text: string): Uint8Array {
-  const raw = atob(text);
-  const out = new Uint8Array(raw.length);
-  for (let i = 0; i < raw.length; i++) out[i] = raw.charCodeAt(i);
-  return out;
-}
+/** Numbers in 16 bits each: value = low + (high - low) q / 65535. A screen has fewer pixels than that. */
+export type Column = {
+  /** The smallest. */
+  low: number,
+  /** The largest. */
+  high: number,
+  /** The q, in base64. */
+  values: string,
+};
 
-// Read with an explicit byte order: typed arrays have the machine's.
-function decoded<T extends { [i: number]: number }>(text: string, size: number, make: (length: number) => T, get: (view: DataView, at: number) => number): T {
-  const raw = bytes(text);
-  const view = new DataView(raw.buffer);
-  const length = raw.length / size;
-  const out = make(length);
-  for (let i = 0; i < length; i++) out[i] = get(view, i * size);
-  return out;
-}
+/** One component. */
+export type Component = {
+  /** Its name in all files. */
+  name: string,
+  /** Its variance. */
+  variance: number,
+  /** The same as a part of all. */
+  ratio: number,
+  /** The part that the principal component of the same number has. */
+  pca_ratio: number,
+};
 
-export const shorts = (text: string): Uint16Array =>
-  decoded(text, 2, (length) => new Uint16Array(length), (view, at) => view.getUint16(at, true));
-export const words = (text: string): Uint32Array =>
-  decoded(text, 4, (length) => new Uint32Array(length), (view, at) => view.getUint32(at, true));
-export const floats = (text: string): Float32Array =>
-  decoded(text, 4, (length) => new Float32Array(length), (view, at) => view.getFloat32(at, true));
+/** The class of the nearest other sample. */
+export type Confusion = {
+  /** Samples of class i (rows) with a nearest neighbour of class j (columns). */
+  counts: Array<Array<number>>,
+  /** The part that is not on the diagonal. */
+  error: number,
+};
 
-/** The numbers of a column. */
-export function numbers(column: Column): Float64Array {
-  const steps = shorts(column.values);
-  const out = new Float64Array(steps.length);
-  // By parts, since the difference of the largest numbers overflows.
-  for (let i = 0; i < steps.length; i++) {
-    const part = steps[i]! / 65535;
-    out[i] = column.low * (1 - part) + column.high * part;
-  }
-  return out;
-}
+/** The iterations of the attempt that was kept; nothing where a number is not finite. */
+export type Convergence = {
+  /** Passes over the kernel so far. */
+  passes: Array<number>,
+  /** The loss. */
+  loss: Array<number | null>,
+  /** The relative gradient. */
+  gradient: Array<number | null>,
+  /** The marginal error. */
+  marginal: Array<number | null>,
+  /** Whether epsilon moved, as it does while a perplexity is sought. */
+  sought: boolean,
+};
 
-/** The samples that are shown, decoded where it is cheap and needed everywhere. */
-export class Samples {
-  readonly count: number;
-  readonly classNames: string[];
-  readonly classes: Uint16Array | null;
-  readonly perplexities: Float64Array;
-  readonly partnerCount: number;
-  private readonly ids: string[] | null;
-  private readonly partnerSamples: Uint32Array;
-  private readonly partnerShares: Uint16Array;
-  private readonly own: Uint16Array;
+/** What was fitted. */
+export type Data = {
+  /** The file, without folders. */
+  name: string,
+  /** All samples. */
+  samples: number,
+  /** All features. */
+  features: number,
+  /** The column of the classes. */
+  label: string | null,
+  /** What was done to the table before the fit, in words. */
+  preprocessing: Array<string>,
+};
 
-  constructor(report: Report) {
-    this.count = report.shown;
-    this.ids = report.ids;
-    this.classNames = report.labels?.names ?? [];
-    this.classes = report.labels ? shorts(report.labels.classes) : null;
-    this.perplexities = numbers(report.perplexities);
-    this.partnerCount = report.partners.count;
-    this.partnerSamples = words(report.partners.samples);
-    this.partnerShares = shorts(report.partners.shares);
-    this.own = shorts(report.partners.own);
-  }
+/** A name and a value, in words. */
+export type Fact = {
+  /** What it is. */
+  name: string,
+  /** Its value. */
+  value: string,
+  /** What it means. */
+  meaning: string,
+};
 
-  id(sample: number): string {
-    return this.ids ? this.ids[sample]! : String(sample + 1);
-  }
+/** A feature, as far as colours go. */
+export type Feature = {
+  /** Its name. */
+  name: string,
+  /** Its value for each sample. */
+  column: Column,
+};
 
-  label(sample: number): string | null {
-    return this.classes ? this.classNames[this.classes[sample]!]! : null;
-  }
+/** The plan as a picture. */
+export type HeatMap = {
+  /** How its samples are ordered. */
+  key: HeatMapOrder,
+  /** The blocks along each side. */
+  blocks: number,
+  /** What each block holds. */
+  names: Array<string>,
+  /** Whether a block is one sample. */
+  single: boolean,
+  /** The mean share between two blocks, row after row, as a part of 1. */
+  values: Column,
+  /** The classes along the diagonal. */
+  squares: Array<Square>,
+};
 
-  ownShare(sample: number): number {
-    return this.own[sample]! / 65535;
-  }
+/** The orders of the samples along the sides of a heat map. */
+export type HeatMapOrder = "label" | "similarity";
 
-  /** The strongest partners with their shares, strongest first. */
-  partners(sample: number): { sample: number; share: number }[] {
-    const start = sample * this.partnerCount;
-    return Array.from({ length: this.partnerCount }, (_, at) => ({
-      sample: this.partnerSamples[start + at]!,
-      share: this.partnerShares[start + at]! / 65535,
-    }));
-  }
+/** Classes of the samples that are shown. */
+export type Labels = {
+  /** The classes, sorted. */
+  names: Array<string>,
+  /** The class of each sample, in 16 bits. */
+  classes: string,
+};
 
-  /** The first sample with this name, or else one whose name begins so. */
-  find(text: string): number | null {
-    const wanted = text.trim().toLowerCase();
-    if (!wanted) return null;
-    let begins: number | null = null;
-    for (let sample = 0; sample < this.count; sample++) {
-      const id = this.id(sample).toLowerCase();
-      if (id === wanted) return sample;
-      if (begins === null && id.startsWith(wanted)) begins = sample;
-    }
-    return begins;
-  }
-}
+/** Loadings of features. */
+export type Loadings = {
+  /** The features that are listed. */
+  features: Array<string>,
+  /** Their loadings, one array of 32-bit numbers per component. */
+  columns: Array<string>,
+};
+
+/** The strongest partners of each sample, apart from itself. */
+export type Partners = {
+  /** How many each has. */
+  count: number,
+  /** Their positions among the samples that are shown, in 32 bits, strongest first. */
+  samples: string,
+  /** Their shares of the sample's mass: 65535 is all of it. */
+  shares: string,
+  /** What each sample keeps to itself, likewise. */
+  own: string,
+};
+
+/** Fits along epsilon, ascending. */
+export type Path = {
+  /** The fits. */
+  steps: Array<Step>,
+  /** The step whose epsilon is nearest to that of the fit. */
+  current: number,
+};
+
+/** Everything that a page shows. */
+export type Report = {
+  /** The version of the program. */
+  version: string,
+  /** What was fitted. */
+  data: Data,
+  /** One sentence on what the fit is worth. */
+  verdict: string,
+  /** Whether the verdict is a good one. */
+  sound: boolean,
+  /** What the reader should know before believing anything. */
+  warnings: Array<string>,
+  /** What the report leaves out, and why. */
+  notes: Array<string>,
+  /** The parameters and the certificate. */
+  facts: Array<Fact>,
+  /** The components of the fit. */
+  components: Array<Component>,
+  /** Epsilon of the fit. */
+  epsilon: number,
+  /** The number of samples that are shown. */
+  shown: number,
+  /** Their names; their numbers from 1 when there are none. */
+  ids: Array<string> | null,
+  /** Their classes. */
+  labels: Labels | null,
+  /** Where they are, in several ways. */
+  views: Array<View>,
+  /** Over how many samples each of them spreads. */
+  perplexities: Column,
+  /** Features to colour by. */
+  features: Array<Feature>,
+  /** The strongest partners of each. */
+  partners: Partners,
+  /** The plan, ordered by class and by similarity. */
+  heat_maps: Array<HeatMap>,
+  /** The loadings. */
+  loadings: Loadings,
+  /** How the fit went. */
+  convergence: Convergence,
+  /** Fits along epsilon. */
+  path: Path | null,
+  /** How the classes are kept apart. */
+  classes: Classes | null,
+};
+
+/** How far a class is from the others. */
+export type Silhouette = {
+  /** The class. */
+  name: string,
+  /** Its samples among those that were asked. */
+  samples: number,
+  /** The mean silhouette by the scores of the fit; nothing where it is not defined. */
+  ewca: number | null,
+  /** By those of PCA. */
+  pca: number | null,
+};
+
+/** A class along the diagonal of a heat map. */
+export type Square = {
+  /** The number of the class. */
+  class: number,
+  /** Its first block. */
+  from: number,
+  /** The block after its last. */
+  to: number,
+};
+
+/** One fit of a path. */
+export type Step = {
+  /** Epsilon. */
+  epsilon: number,
+  /** The mean perplexity. */
+  perplexity: number,
+  /** The loss. */
+  loss: number,
+  /** The part of the variance that is explained. */
+  explained: number,
+  /** The part of the samples whose nearest other one is of another class. */
+  error: number | null,
+  /** Whether the fit has collapsed. */
+  collapsed: boolean,
+  /** Whether it has converged. */
+  converged: boolean,
+  /** Where the samples are. */
+  columns: Array<Column>,
+};
+
+/** One way to place the samples. */
+export type View = {
+  /** Which one. */
+  key: ViewKey,
+  /** Its name. */
+  name: string,
+  /** The names of the axes. */
+  axes: Array<string>,
+  /** One column per axis. */
+  columns: Array<Column>,
+};
+
+/** The ways to place the samples. */
+export type ViewKey = "ewca" | "pca" | "barycentric" | "tsne";

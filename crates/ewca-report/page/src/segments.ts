@@ -2,7 +2,7 @@
 
 import { el } from './dom';
 
-export interface Segments { choose(key: string | null): void }
+export interface Segments { choose(key: string): void }
 
 let groups = 0;
 

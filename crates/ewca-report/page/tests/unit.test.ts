@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { floats, numbers, shorts, words } from '../src/arrays';
 import { collapseFrom } from '../src/charts';
 import { classColour, classShape, continuous, heat } from '../src/colours';
-import { around, eased, inside, moved, zoomed } from '../src/geometry';
+import { Projection, around, eased, enclosed, inside, moved, nearest, zoomed } from '../src/geometry';
 import { darkest } from '../src/heatmap';
 import { extremes } from '../src/loadings';
-import { floats, numbers, shorts, words } from '../src/report';
 import { count, counted, csv, csvCell, fileStem, number, percent, tick } from '../src/text';
 
 const base64 = (bytes: number[]): string => Buffer.from(bytes).toString('base64');
@@ -59,11 +59,20 @@ test('a lasso holds what is inside', () => {
   assert.ok(!inside([], 0, 0));
 });
 
+test('points are found where they are drawn', () => {
+  const points = { x: [0, 1, 2], y: [0, 4, 2] };
+  const screen = new Projection({ x0: 0, x1: 2, y0: 0, y1: 4 }, { left: 10, top: 5, width: 200, height: 100 });
+  assert.deepEqual(points.x.map((x, at) => [screen.across(x), screen.down(points.y[at]!)]), [[10, 105], [110, 5], [210, 55]]);
+  assert.equal(nearest(points, screen, [112, 8], 14), 1);
+  assert.equal(nearest(points, screen, [112, 20], 14), null, 'too far');
+  assert.deepEqual(enclosed(points, screen, [[100, 0], [220, 0], [220, 60], [100, 60]]), [1, 2]);
+});
+
 test('windows hold all points and move as asked', () => {
-  assert.deepEqual(around([0, 10], [-1, 1]), { x0: -0.5, x1: 10.5, y0: -1.1, y1: 1.1 });
-  const constant = around([3, 3], [0, 0]);
+  assert.deepEqual(around({ x: [0, 10], y: [-1, 1] }), { x0: -0.5, x1: 10.5, y0: -1.1, y1: 1.1 });
+  const constant = around({ x: [3, 3], y: [0, 0] });
   assert.ok(constant.x0 < 3 && constant.x1 > 3 && constant.y0 < 0 && constant.y1 > 0);
-  assert.deepEqual(around([], []), { x0: -1, x1: 1, y0: -1, y1: 1 });
+  assert.deepEqual(around({ x: [], y: [] }), { x0: -1, x1: 1, y0: -1, y1: 1 });
   const unit = { x0: 0, x1: 2, y0: 0, y1: 4 };
   assert.deepEqual(zoomed(unit, 0.5, 0, 4), { x0: 0, x1: 1, y0: 2, y1: 4 });
   assert.deepEqual(moved(unit, 0.5, -0.25), { x0: 1, x1: 3, y0: -1, y1: 3 });

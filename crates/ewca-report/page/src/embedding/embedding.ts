@@ -1,0 +1,72 @@
+// The embedding with all its controls: what is shown, how it is coloured, which samples are looked at.
+
+import { byId } from '../dom';
+import { savePng } from '../figures';
+import type { Report } from '../report';
+import type { Samples } from '../samples';
+import { Scatter } from '../scatter/scatter';
+import { segments } from '../segments';
+import { fileStem } from '../text';
+import { Colouring } from './colouring';
+import { Focus } from './focus';
+import { PathSlider } from './path';
+import { Selection } from './selection';
+import { Shown } from './shown';
+import { showTip } from './tip';
+
+export class Embedding {
+  readonly scatter: Scatter;
+  /** Called when another view or step is shown. */
+  changed: () => void = () => {};
+  private readonly shown: Shown;
+  private readonly colouring: Colouring;
+  private readonly focus: Focus;
+  private readonly path: PathSlider | null;
+
+  constructor(report: Report, samples: Samples) {
+    const stem = fileStem(report.data.name);
+    this.scatter = new Scatter(byId('scatter'), {
+      hovered: (sample, x, y) => showTip(samples, this.colouring.scale, this.scatter, sample, x, y),
+      clicked: (sample) => this.focus.look(sample),
+      lassoed: (chosen) => selection.choose(chosen),
+    });
+    this.shown = new Shown(report, this.scatter, () => {
+      this.path?.follow();
+      this.changed();
+    });
+    this.colouring = new Colouring(report, samples, this.scatter);
+    this.focus = new Focus(report, samples, this.scatter, this.shown);
+    const selection = new Selection(stem, samples, this.scatter, this.shown, (sample) => this.focus.look(sample));
+    this.path = report.path && new PathSlider(report.path, report, this.shown);
+    this.addTools();
+    byId('embedding-png').addEventListener('click', () => {
+      savePng(`${stem}-embedding`, `${report.data.name}: ${this.shown.title}`, this.scatter.plot.ctx.canvas, this.colouring.figureLegend());
+    });
+    this.shown.place(false);
+  }
+
+  /** The number of the path's step that is shown, if one is. */
+  step(): number | null {
+    return this.shown.at;
+  }
+
+  goTo(step: number): void {
+    this.path?.goTo(step);
+  }
+
+  restyle(): void {
+    this.colouring.restyle();
+    this.scatter.restyle();
+    this.focus.restyle();
+  }
+
+  private addTools(): void {
+    segments(byId('tools'), [['move', 'Move'], ['lasso', 'Lasso']], 'move', (tool) => {
+      this.scatter.tool = tool as 'move' | 'lasso';
+      byId('scatter').classList.toggle('lassoing', tool === 'lasso');
+    });
+    byId('zoom-in').addEventListener('click', () => this.scatter.zoom(0.7));
+    byId('zoom-out').addEventListener('click', () => this.scatter.zoom(1 / 0.7));
+    byId('reset').addEventListener('click', () => this.scatter.reset());
+  }
+}

@@ -1,0 +1,75 @@
+// What is shown: one of the views, or a step of the path, by two of its axes.
+
+import { numbers } from '../arrays';
+import { byId, el } from '../dom';
+import type { Column, Report, Step, View } from '../report';
+import type { Scatter } from '../scatter/scatter';
+import { type Segments, segments } from '../segments';
+import { number } from '../text';
+
+export class Shown {
+  view: View;
+  /** The number of the step that is shown, if one is. */
+  at: number | null = null;
+  private axes: [number, number];
+  private readonly selects = [byId<HTMLSelectElement>('x-axis'), byId<HTMLSelectElement>('y-axis')];
+  private readonly views: Segments;
+
+  constructor(private readonly report: Report, private readonly scatter: Scatter, private readonly changed: () => void) {
+    this.view = report.views[0]!;
+    this.axes = [0, Math.min(1, this.view.columns.length - 1)];
+    this.views = segments(byId('views'), report.views.map((view) => [view.key, view.name]), this.view.key, (key) => {
+      this.show(report.views.find((view) => view.key === key)!, null);
+    });
+    this.selects.forEach((select, which) => select.addEventListener('change', () => {
+      this.axes[which] = Number(select.value);
+      this.place();
+    }));
+  }
+
+  /** The step of the path that is shown, if one is. */
+  get step(): Step | null {
+    return this.at === null ? null : this.report.path!.steps[this.at]!;
+  }
+
+  get columns(): Column[] {
+    return (this.step ?? this.view).columns;
+  }
+
+  get axisNames(): string[] {
+    return this.view.axes.slice(0, this.columns.length);
+  }
+
+  get title(): string {
+    return this.step ? `EWCA, epsilon ${number(this.step.epsilon)}` : this.view.name;
+  }
+
+  /** Shows a step of the path, which is one of EWCA's fits. */
+  goTo(at: number): void {
+    this.views.choose('ewca');
+    this.show(this.report.views[0]!, at);
+  }
+
+  place(animated = true): void {
+    const { columns, axisNames } = this;
+    this.axes = this.axes.map((axis) => Math.min(axis, axisNames.length - 1)) as [number, number];
+    this.fillAxes();
+    const [across, up] = this.axes;
+    const single = columns.length === 1;
+    const x = numbers(columns[across]!);
+    const y = single ? new Float64Array(x.length) : numbers(columns[up]!);
+    this.scatter.place({ x, y }, [axisNames[across]!, single ? '' : axisNames[up]!], animated);
+  }
+
+  private show(view: View, at: number | null): void {
+    [this.view, this.at] = [view, at];
+    this.place();
+    this.changed();
+  }
+
+  private fillAxes(): void {
+    this.selects.forEach((select, which) => {
+      select.replaceChildren(...this.axisNames.map((name, axis) => el('option', { value: axis, selected: axis === this.axes[which] }, name)));
+    });
+  }
+}
