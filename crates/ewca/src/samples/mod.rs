@@ -25,7 +25,6 @@ pub(crate) use span::{LARGEST_GRAM, Reduction, Span};
 
 use crate::error::{Error, Result};
 use crate::matrix::Matrix;
-use crate::parallel;
 use crate::team::{Team, TeamHandle, processor};
 use dense::Dense;
 use magnitude::{check_range, magnitude};
