@@ -18,7 +18,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   test         formatting, lints, all tests (Rust, Python and the report's page), documentation, licences, and the README's demo
   python       the Python package alone: its wheel, and its tests
   wheel        the Python package's wheel, in target/wheels
-  report-page  the report's page from its TypeScript, and the types of its data: writes dist and src/report.ts in crates/ewca-report/page
+  report-types the types of the report's data in TypeScript, from those in Rust: writes crates/ewca-report/page/src/report.ts
+  report-page  builds the report's page from its TypeScript: writes crates/ewca-report/page/dist
   report-test  the tests of that page alone: types, units, and a real browser
   mutants python [FILE...]
                small faults put into python/ewca, and whether its tests notice: writes bench/MUTANTS.md (takes an hour)
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         ["wheel"] => {
             python::prepare().and_then(|()| python::wheel("release")).map(|wheel| eprintln!("== {}", wheel.display()))
         }
+        ["report-types"] => cluster::features().and_then(page::types),
         ["report-page"] => page::build(),
         ["report-test"] => page::test(&[]),
         ["mutants", "python", words @ ..] => mutants_python::test(words),

@@ -9,11 +9,15 @@ const PAGE: &str = "crates/ewca-report/page";
 const BUILT: [&str; 3] = ["page.js", "page.css", "LICENCES.txt"];
 const CHROMIUM: &str = "/usr/bin/chromium";
 
-/// Makes the types of the page's data from those of the crate, and builds the page anew; both are to be committed.
+/// Makes the types of the page's data anew, to be committed.
+pub fn types(features: &[&str]) -> Result<(), String> {
+    let test = [&TEST[..], features, &["--lib", "types::the_page_knows_the_types_of_its_data"]].concat();
+    wait(command(&test).env("EWCA_WRITE_TYPES", "1"))
+}
+
+/// Builds the page anew, to be committed.
 pub fn build() -> Result<(), String> {
     install()?;
-    let types = [&TEST[..], &["--lib", "types::the_page_knows_the_types_of_its_data"]].concat();
-    wait(command(&types).env("EWCA_WRITE_TYPES", "1"))?;
     node(&["scripts/build.mjs"], &[])
 }
 

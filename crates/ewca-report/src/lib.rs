@@ -6,7 +6,7 @@
 //!
 //! The page itself is TypeScript, in `page/` of this crate; what is built from it is committed in `page/dist`, so that building
 //! this crate needs no Node. `cargo xtask report-page` builds it anew, and `cargo xtask test` holds the two equal. The types of
-//! its data, `page/src/report.ts`, are made from those of this crate in the same way.
+//! its data, `page/src/report.ts`, are made from those of this crate by `cargo xtask report-types`.
 //!
 //! Names of samples, classes and features come from files of strangers. In the page they are only ever text, and its
 //! content-security policy allows the page's own script and style by their hashes, and no network at all.

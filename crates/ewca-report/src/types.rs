@@ -8,10 +8,10 @@ use ts_rs::{Config, TS, TypeVisitor};
 use crate::Report;
 
 const COMMITTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/page/src/report.ts");
-/// Set by `cargo xtask report-page`, to have the file written.
+/// Set by `cargo xtask report-types`, to have the file written.
 const WRITE: &str = "EWCA_WRITE_TYPES";
 const HEAD: &str =
-    "// What the program puts into the page: made from src/report.rs of the crate by `cargo xtask report-page`.\n";
+    "// What the program puts into the page: made from src/report.rs of the crate by `cargo xtask report-types`.\n";
 
 /// Declarations by the names of their types: ts-rs comes upon them in another order in every build.
 #[derive(Default)]
@@ -57,5 +57,5 @@ fn the_page_knows_the_types_of_its_data() {
         fs::write(COMMITTED, &made).unwrap();
     }
     let committed = fs::read_to_string(COMMITTED).unwrap();
-    assert!(committed == made, "{COMMITTED} is not what the types of the crate say: run `cargo xtask report-page`");
+    assert!(committed == made, "{COMMITTED} is not what the types of the crate say: run `cargo xtask report-types`");
 }

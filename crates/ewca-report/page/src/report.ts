@@ -1,4 +1,4 @@
-// What the program puts into the page: made from src/report.rs of the crate by `cargo xtask report-page`.
+// What the program puts into the page: made from src/report.rs of the crate by `cargo xtask report-types`.
 
 /** How the classes are kept apart, by the scores. */
 export type Classes = {
