@@ -120,6 +120,7 @@ impl FitAccount<'_> {
                 accuracy(certificate.relative_gradient),
                 accuracy(wanted.tolerance)
             )),
+            other => warnings.push(format!("not converged: {other}")),
         }
         if let Some(approximation) = certificate.approximation.filter(Approximation::is_poor) {
             warnings.push(format!(

@@ -96,6 +96,7 @@ pub struct Work {
 impl Kernel {
     /// A kernel between as many points as `layout_points` has rows, which stand in blocks by `layout_points`; `store` says whether K is to be kept in
     /// memory (for a few thousand points at most).
+    #[doc(hidden)]
     pub fn new(layout_points: &Matrix, store: bool) -> Self {
         let arrangement = Arrangement::new(layout_points);
         let skipping = layout_points.rows() > FEWEST_SORTED_POINTS;
@@ -110,6 +111,7 @@ impl Kernel {
     }
 
     /// Never, or (for many points) wherever it does not matter, leaves pairs of blocks out.
+    #[doc(hidden)]
     pub fn skip(&mut self, skipping: bool) {
         self.skipping = skipping && self.arrangement.places.len() > FEWEST_SORTED_POINTS;
         if self.skipping && !self.scaled.is_empty() {
@@ -152,6 +154,7 @@ impl Kernel {
     }
 
     /// Takes the rows of `scores` as the points. Does nothing when they are the points already.
+    #[doc(hidden)]
     pub fn set_points(&mut self, scores: &Matrix, epsilon: f64) {
         let scale = 1.0 / epsilon.sqrt();
         let columns = (0..scores.columns()).map(|j| scores.column(j));
@@ -186,6 +189,7 @@ impl Kernel {
     }
 
     /// Makes passes in single precision (sums over blocks stay in double), or back in double.
+    #[doc(hidden)]
     pub fn set_single(&mut self, single: bool) {
         if self.landmarks.is_none() && single != self.single.is_some() {
             self.single = single.then(|| self.scaled.iter().map(|&x| x as f32).collect());
@@ -215,6 +219,7 @@ impl Kernel {
     }
 
     /// What the passes so far took.
+    #[doc(hidden)]
     pub fn work(&self) -> Work {
         let Tally { passes, pairs, computed, left_out } = self.tally();
         Work { passes, computed: if pairs > 0 { computed as f64 / pairs as f64 } else { 1.0 }, left_out }
@@ -222,6 +227,9 @@ impl Kernel {
 
     /// One pass: K `right`. The columns carry a plan with the scalings `u` (a exp f): where u_i K_ij u_j is nothing beside the
     /// plan's mass, K_ij may be taken for 0.
+    ///
+    /// # Panics
+    /// If `right` does not have a row, and `u` not an entry, for each point.
     pub fn apply(&self, right: &Matrix, u: &[f64]) -> Matrix {
         if let Some(landmarks) = &self.landmarks {
             return self.apply_nystrom(landmarks, right, u);
@@ -256,6 +264,9 @@ impl Kernel {
 
     /// One pass: the entropy of each row of the distribution q_ij proportional to u_j K_ij. Where K is approximated, of the rows of
     /// the probe_rows.
+    ///
+    /// # Panics
+    /// If `u` does not have an entry for each point.
     pub fn row_entropies(&self, u: &[f64]) -> Vec<f64> {
         // With D = -log K and t_i = sum_j u_j K_ij:  H_i = log t_i - sum_j u_j K_ij (log u_j - D_ij) / t_i.
         let logs = |u: f64| if u > 0.0 { u * u.ln() } else { 0.0 };
@@ -275,6 +286,9 @@ impl Kernel {
     }
 
     /// One row of K.
+    ///
+    /// # Panics
+    /// If there is no point of that number.
     pub fn row(&self, row: usize) -> Vec<f64> {
         let (places, stride) = (&self.arrangement.places, self.arrangement.stride);
         let mut line = vec![0.0; places.len().next_multiple_of(4 * PADDING)];
