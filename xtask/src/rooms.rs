@@ -16,7 +16,7 @@ const CRATES: [(&str, &[&str]); 7] = [
 ];
 
 /// What each room of `crates/ewca/src` may use.
-const ROOMS: [(&str, &[&str]); 11] = [
+const ROOMS: [(&str, &[&str]); 12] = [
     ("error", &[]),
     ("simd", &["error"]),
     ("parallel", &["error"]),
@@ -28,6 +28,7 @@ const ROOMS: [(&str, &[&str]); 11] = [
     ("transport", &["error", "kernel", "matrix", "parallel"]),
     ("solvers", &["error", "kernel", "matrix", "parallel", "samples", "subspace", "transport"]),
     ("fit", &["error", "kernel", "matrix", "parallel", "samples", "simd", "solvers", "subspace", "team", "transport"]),
+    ("interop", &["error", "fit", "matrix", "samples"]),
 ];
 
 fn root() -> PathBuf {

@@ -19,6 +19,12 @@ fn nothing_is_no_data() {
     assert_eq!(Samples::new(&[1.0, 2.0, 3.0], 2, 2).unwrap_err(), shape);
     let ragged = Samples::from_rows(&[vec![1.0, 2.0], vec![3.0]]).unwrap_err();
     assert_eq!(ragged, Error::Ragged { row: 1, expected: 2, found: 1 });
+    let slices = |rows: &[&'static [f64]]| Samples::from_slices(rows.to_vec());
+    assert_eq!(slices(&[&[1.0, 2.0], &[3.0]]).unwrap_err(), Error::Ragged { row: 1, expected: 2, found: 1 });
+    assert_eq!(slices(&[]).unwrap_err(), Error::Empty { rows: 0, columns: 0 });
+    assert_eq!(slices(&[&[], &[]]).unwrap_err(), Error::Empty { rows: 2, columns: 0 });
+    assert_eq!(slices(&[&[1.0, 2.0]]).unwrap_err(), Error::TooFewSamples { found: 1 });
+    assert_eq!(Samples::from_vec(vec![1.0, 2.0, 3.0], 2, 2).unwrap_err(), shape);
 }
 
 #[test]
