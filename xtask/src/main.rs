@@ -1,6 +1,8 @@
 //! Development commands: `cargo xtask test` runs everything that must hold before a change lands.
 #![forbid(unsafe_code)]
 
+#[cfg(test)]
+mod api;
 mod cluster;
 mod mutants_python;
 mod mutants_rust;
