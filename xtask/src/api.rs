@@ -93,7 +93,7 @@ impl List {
             Item::Enum(item) if self.has(&item.ident) => {
                 self.add("", format!("enum {}{}", item.ident, attributes(&item.attrs)));
                 for variant in &item.variants {
-                    let fields: Vec<String> = variant.fields.iter().map(|field| bare(field)).collect();
+                    let fields: Vec<String> = variant.fields.iter().map(bare).collect();
                     let fields = match &variant.fields {
                         Fields::Unit => String::new(),
                         Fields::Named(_) => format!(" {{ {} }}", fields.join(", ")),
