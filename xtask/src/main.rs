@@ -1,6 +1,8 @@
 //! Development commands: `cargo xtask test` runs everything that must hold before a change lands.
 #![forbid(unsafe_code)]
 
+#[cfg(test)]
+mod api;
 mod cluster;
 mod mutants_python;
 mod mutants_rust;
@@ -33,6 +35,10 @@ const TEST: [&str; 7] = ["cargo", "test", "--workspace", "--profile", "quick", "
 const DOC: [&str; 8] = ["cargo", "doc", "--workspace", "--profile", "quick", "--no-deps", "--locked", "--quiet"];
 const DENY: [&str; 8] = ["cargo", "deny", "--log-level", "error", "check", "bans", "licenses", "sources"];
 const DENY_WARNINGS: [&str; 3] = ["--", "-D", "warnings"];
+/// What the library can do with other crates (crates/ewca/Cargo.toml), which nothing else here is built with. So it is built once more for
+/// these tests, in a hurry.
+const INTEROP: [&str; 2] = ["--features", "ewca/faer,ewca/linfa,ewca/nalgebra,ewca/ndarray"];
+const UNOPTIMISED: [&str; 2] = ["--config", "profile.quick.opt-level=0"];
 const BUILD: [&str; 6] = ["cargo", "build", "--workspace", "--profile", "quick", "--locked"];
 
 fn main() -> ExitCode {
@@ -71,6 +77,10 @@ fn test() -> Result<(), String> {
         // As most people build it.
         step("lints without MPI", &[&CLIPPY[..], &["--bin", "ewca"], &DENY_WARNINGS].concat())?;
     }
+    step(
+        "lints of optional features",
+        &[&CLIPPY[..], features, &INTEROP, &["--test", "interop"], &DENY_WARNINGS].concat(),
+    )?;
     preparing.join().map_err(|_| "preparing Python failed".to_string())??;
     if run_quietly(&["cargo", "deny", "--version"]).is_err() {
         // Without optimisation and symbols: it builds in half the time and runs for a second.
@@ -79,7 +89,10 @@ fn test() -> Result<(), String> {
         wait(install.env("CARGO_PROFILE_DEV_DEBUG", "0"))?;
     }
     step("tests", &[&TEST[..], features].concat())?;
-    step("documentation", &DOC)?;
+    let interop = [&TEST[..], features, &INTEROP, &UNOPTIMISED].concat();
+    step("tests of optional features", &[&interop[..], &["--test", "interop"]].concat())?;
+    step("examples of optional features", &[&interop[..], &["--doc"]].concat())?;
+    step("documentation", &[&DOC[..], &INTEROP].concat())?;
     step("licences", &DENY)?;
     timed("the README's demo", || run(&[&program(), "demo", "-o", "target/demo"]))?;
     timed("the report's page", || page::test(features))?;

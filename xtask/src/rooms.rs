@@ -17,7 +17,7 @@ const CRATES: [(&str, &[&str]); 8] = [
 ];
 
 /// What each room of `crates/ewca/src` may use.
-const ROOMS: [(&str, &[&str]); 11] = [
+const ROOMS: [(&str, &[&str]); 12] = [
     ("error", &[]),
     ("simd", &["error"]),
     ("parallel", &["error"]),
@@ -29,6 +29,7 @@ const ROOMS: [(&str, &[&str]); 11] = [
     ("transport", &["error", "kernel", "matrix", "parallel"]),
     ("solvers", &["error", "kernel", "matrix", "parallel", "samples", "subspace", "transport"]),
     ("fit", &["error", "kernel", "matrix", "parallel", "samples", "simd", "solvers", "subspace", "team", "transport"]),
+    ("interop", &["error", "fit", "matrix", "samples"]),
 ];
 
 fn root() -> PathBuf {

@@ -25,10 +25,9 @@ fn accuracy(value: f64) -> String {
 pub fn verdict(model: &Model) -> String {
     let certificate = &model.certificate;
     let ended = match model.termination {
-        Termination::Converged => "Converged",
-        Termination::MaxIterations => "Not converged (stopped at the iteration limit)",
-        Termination::Interrupted => "Not converged (interrupted)",
-        Termination::Stalled => "Not converged (no step lowers the loss any more)",
+        Termination::Converged => "Converged".into(),
+        Termination::Stalled => "Not converged (no step lowers the loss any more)".into(),
+        other => format!("Not converged ({other})"),
     };
     let collapsed = if certificate.collapsed { "collapsed" } else { "not collapsed" };
     if let Some(near) = &certificate.approximation {

@@ -122,11 +122,26 @@
 //! The same data, parameters and seed give the same bits on any number of threads, and a fit that was saved by an
 //! [`Observer`] and resumed gives the same bits as one that was not interrupted.
 //!
+//! # Features
+//!
+//! None is on by default.
+//!
+//! | feature | what it adds |
+//! |---|---|
+//! | `ndarray` | `Samples::try_from(array.view())`; `ArrayView2::from(&matrix)`, `Array2::from(matrix)` and back (ndarray 0.17) |
+//! | `faer` | `Samples::try_from(mat.as_ref())`; `MatRef::from(&matrix)` and back (faer 0.24) |
+//! | `nalgebra` | `Samples::try_from(&dmatrix)`, `Samples::from_nalgebra_columns`; `DMatrixView::from(&matrix)`, `DMatrix::from(matrix)` and back (nalgebra 0.35) |
+//! | `linfa` | module `linfa`: `EwcaParams` with linfa's `Fit`, `EwcaModel` with its `Transformer` (linfa 0.8) |
+//!
+//! Samples are rows everywhere. They are borrowed where the values of each row lie side by side, and copied where they do not (column-major
+//! storage, columns with gaps); a [`Matrix`] is handed out without a copy. All give the same bits as [`Samples::new`].
+//!
 //! The method is by Collas, Vayer, Flamary and Breloy, "Entropic Wasserstein Component Analysis" (2023).
 #![deny(unsafe_code)]
 
 mod error;
 mod fit;
+mod interop;
 mod kernel;
 mod matrix;
 mod parallel;
@@ -147,6 +162,8 @@ pub use fit::{
     Finding, FitState, Iteration, Model, Observer, Params, Pca, Perplexity, Phase, Progress, Start, Termination,
     Timings, Unobserved, geometric,
 };
+#[cfg(feature = "linfa")]
+pub use interop::linfa;
 pub use kernel::Kernel;
 #[doc(hidden)] // For bench/.
 pub use kernel::{KernelLayout, KernelOptions, Peak, Work};

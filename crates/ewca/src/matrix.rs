@@ -79,28 +79,43 @@ impl Matrix {
     }
 
     /// Entry (row, column).
+    ///
+    /// # Panics
+    /// If it is outside the matrix.
     pub fn get(&self, row: usize, column: usize) -> f64 {
         assert!(row < self.rows && column < self.columns, "({row}, {column}) is outside the matrix");
         self.data[column * self.rows + row]
     }
 
     /// Sets entry (row, column).
+    ///
+    /// # Panics
+    /// If it is outside the matrix.
     pub fn set(&mut self, row: usize, column: usize, value: f64) {
         assert!(row < self.rows && column < self.columns, "({row}, {column}) is outside the matrix");
         self.data[column * self.rows + row] = value;
     }
 
     /// One column.
+    ///
+    /// # Panics
+    /// If there is no such column.
     pub fn column(&self, column: usize) -> &[f64] {
         &self.data[column * self.rows..(column + 1) * self.rows]
     }
 
     /// One column, to be changed.
+    ///
+    /// # Panics
+    /// If there is no such column.
     pub fn column_mut(&mut self, column: usize) -> &mut [f64] {
         &mut self.data[column * self.rows..(column + 1) * self.rows]
     }
 
     /// A copy of one row.
+    ///
+    /// # Panics
+    /// If there is no such row.
     pub fn row(&self, row: usize) -> Vec<f64> {
         (0..self.columns).map(|j| self.get(row, j)).collect()
     }
@@ -108,6 +123,11 @@ impl Matrix {
     /// All entries, column after column.
     pub fn as_column_major(&self) -> &[f64] {
         &self.data
+    }
+
+    /// All entries, column after column, without a copy.
+    pub fn into_column_major(self) -> Vec<f64> {
+        self.data
     }
 
     /// A copy of all entries, row after row.
@@ -121,6 +141,9 @@ impl Matrix {
     }
 
     /// The first `columns` columns.
+    ///
+    /// # Panics
+    /// If there are fewer.
     pub fn leading_columns(&self, columns: usize) -> Self {
         Self { rows: self.rows, columns, data: self.data[..columns * self.rows].to_vec() }
     }

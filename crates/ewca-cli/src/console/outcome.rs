@@ -35,9 +35,9 @@ impl Outcome {
     pub fn of(model: &Model) -> Self {
         match model.termination {
             Termination::Interrupted => Self::Interrupted,
-            Termination::MaxIterations | Termination::Stalled => Self::NotConverged,
             Termination::Converged if model.certificate.collapsed => Self::Collapsed,
             Termination::Converged => Self::Success,
+            _ => Self::NotConverged,
         }
     }
 

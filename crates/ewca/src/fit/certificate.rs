@@ -84,6 +84,7 @@ impl Approximation {
 /// Why a fit ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Termination {
     /// The tolerance was met, and the subspace is no saddle.
     Converged,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Certificate, Iteration, Termination};
 use crate::error::{Error, Result};
 use crate::matrix::{Matrix, dot};
+use crate::parallel;
 use crate::samples::{Samples, Scalar};
 use crate::solvers::Solver;
 use crate::transport::Plan;
@@ -138,6 +139,7 @@ impl Perplexity {
 
 /// Where the time of a fit went.
 #[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
 pub struct Timings {
     /// Reduction of the data to their span.
     pub reduction: Duration,
@@ -198,6 +200,14 @@ impl Model {
         samples.project(&self.mean, &self.components)
     }
 
+    /// The scores of new samples, however they are held; their weights do not matter.
+    pub fn transform_samples<T: Scalar>(&self, samples: &Samples<'_, T>) -> Result<Matrix> {
+        if samples.columns() != self.n_features() {
+            return Err(Error::Columns { expected: self.n_features(), found: samples.columns() });
+        }
+        samples.project(&self.mean, &self.components)
+    }
+
     /// Samples from scores (rows x k): Z U' + mean, rows x d.
     pub fn inverse_transform(&self, scores: &Matrix) -> Result<Matrix> {
         if scores.columns() != self.n_components() {
@@ -227,6 +237,16 @@ impl Model {
         let scores = self.transform(sample, 1)?;
         Ok(self.plan().shares(&scores.row(0)))
     }
+
+    /// The same for many new samples: one row for each, one column for each training sample.
+    pub fn plan_rows<T: Scalar>(&self, samples: &Samples<'_, T>) -> Result<Matrix> {
+        let (scores, plan) = (self.transform_samples(samples)?, self.plan());
+        // An exponential is worth some twenty multiply-adds.
+        let work = parallel::work(&[scores.rows(), plan.len(), 20]);
+        let shares =
+            parallel::map(&parallel::blocks(scores.rows(), 1), work, |row| plan.shares(&scores.row(row.start)));
+        Ok(Matrix::from_fn(scores.rows(), plan.len(), |i, j| shares[i][j]))
+    }
 }
 
 #[cfg(test)]
@@ -246,6 +266,25 @@ mod tests {
         assert_eq!(Perplexity::of(&entropies, &[9.0, 32.0, 1.0, 5.0]).unwrap().median, 0.5f64.exp());
         let error = Perplexity::of(&[1.0, f64::NAN], &[0.5, 0.5]).unwrap_err();
         assert_eq!(error, Error::NotANumber { what: "the perplexity" });
+    }
+
+    #[test]
+    fn rows_of_many_new_samples_are_those_of_each() {
+        let (data, new) = (crate::testing::groups(40, 3), crate::testing::gaussian(25, 3, 8));
+        let model = crate::Ewca::params(2).perplexity(6.0).fit(&Samples::new(&data, 40, 3).unwrap()).unwrap();
+        let samples = Samples::new(&new, 25, 3).unwrap();
+        assert_eq!(model.transform_samples(&samples).unwrap(), model.transform(&new, 25).unwrap());
+        let rows = model.plan_rows(&samples).unwrap();
+        assert_eq!((rows.rows(), rows.columns()), (25, 40));
+        for (i, sample) in new.chunks_exact(3).enumerate() {
+            let alone = model.plan_row(sample).unwrap();
+            assert!((alone.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+            for (together, alone) in rows.row(i).iter().zip(alone) {
+                assert!((together - alone).abs() < 1e-12, "{together}, alone {alone}");
+            }
+        }
+        let narrow = Samples::new(&new, 15, 5).unwrap();
+        assert_eq!(model.plan_rows(&narrow).unwrap_err(), Error::Columns { expected: 3, found: 5 });
     }
 
     #[test]

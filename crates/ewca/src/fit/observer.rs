@@ -10,6 +10,7 @@ use super::FitState;
 
 /// One iteration, as it is kept in a model's history.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Iteration {
     /// The attempt: 0 is the first, others are restarts.
     pub attempt: usize,
@@ -29,6 +30,7 @@ pub struct Iteration {
 
 /// A running fit, after an iteration.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct Progress<'a> {
     /// The iteration that has just ended.
     pub iteration: &'a Iteration,

@@ -62,6 +62,7 @@ pub(crate) enum Smoothing {
 
 /// Where the first attempt begins.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum Start {
     /// The principal components.
     #[default]
@@ -74,6 +75,7 @@ pub enum Start {
 
 /// The parameters of a fit, not yet checked. Made by [`Ewca::params`], changed by its methods, checked by [`Params::check`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[must_use = "parameters do nothing until something is fitted with them"]
 pub struct Params {
     pub(crate) components: usize,
     pub(crate) smoothing: Smoothing,

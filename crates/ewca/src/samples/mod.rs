@@ -26,7 +26,7 @@ pub(crate) use span::{LARGEST_GRAM, Reduction, Span};
 use crate::error::{Error, Result};
 use crate::matrix::Matrix;
 use crate::team::{Team, TeamHandle, processor};
-use dense::Dense;
+use dense::{Dense, Lines};
 use magnitude::{check_range, magnitude};
 use source::Streamed;
 use sparse::Sparse;
@@ -110,7 +110,33 @@ impl<'a, T: Scalar> Samples<'a, T> {
         Self::uncentred(data, rows, columns)?.centred()
     }
 
-    /// The same, from rows of their own.
+    /// Takes such a matrix instead of borrowing it.
+    pub fn from_vec(data: Vec<T>, rows: usize, columns: usize) -> Result<Self> {
+        Self::from_dense(Cow::Owned(data), rows, columns)?.centred()
+    }
+
+    /// Borrows rows that need not lie one behind the other: some rows of a table, or some features of each.
+    ///
+    /// ```
+    /// use ewca::Samples;
+    /// let table = [[1.0, 2.0, 9.0], [3.0, 4.0, 9.0], [5.0, 6.5, 9.0]];
+    /// let samples = Samples::from_slices(table.iter().map(|row| &row[..2]).collect())?;
+    /// assert_eq!(samples.row(2)?, [5.0, 6.5]);
+    /// # Ok::<(), ewca::Error>(())
+    /// ```
+    pub fn from_slices(rows: Vec<&'a [T]>) -> Result<Self> {
+        let (count, columns) = (rows.len(), rows.first().map_or(0, |row| row.len()));
+        if columns == 0 {
+            return Err(Error::Empty { rows: count, columns });
+        }
+        if let Some((row, values)) = rows.iter().enumerate().find(|(_, values)| values.len() != columns) {
+            return Err(Error::Ragged { row, expected: columns, found: values.len() });
+        }
+        let dense = Dense { data: Lines::Apart(rows), rows: count, columns };
+        Self::checked(Values::Dense(dense), count, columns)?.centred()
+    }
+
+    /// The same as [`Samples::new`], from rows of their own, which are copied.
     pub fn from_rows<R: AsRef<[T]>>(rows: &[R]) -> Result<Self> {
         let columns = rows.first().map_or(0, |row| row.as_ref().len());
         let mut data = Vec::with_capacity(rows.len() * columns);
@@ -204,7 +230,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
         if rows.checked_mul(columns) != Some(data.len()) {
             return Err(Error::Shape { rows, columns, expected: rows.saturating_mul(columns), found: data.len() });
         }
-        Self::checked(Values::Dense(Dense { data, rows, columns }), rows, columns)
+        Self::checked(Values::Dense(Dense { data: Lines::Whole(data), rows, columns }), rows, columns)
     }
 
     /// Samples whose values are all numbers of a sensible size.

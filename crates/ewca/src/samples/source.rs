@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::mpsc::sync_channel;
 
-use super::dense::Dense;
+use super::dense::{Dense, Lines};
 use super::sparse::Sparse;
 use super::{EachPart, Rows, Side, check_range};
 use crate::error::{Error, Result};
@@ -27,6 +27,7 @@ pub trait Source: std::fmt::Debug + Sync {
 
 /// Some samples.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub enum Part {
     /// Row after row.
     Dense(Vec<f64>),
@@ -157,7 +158,7 @@ fn with_rows<R>(part: &Part, rows: usize, columns: usize, each: impl FnOnce(&dyn
             if data.len() != rows * columns {
                 return Err(Error::Shape { rows, columns, expected: rows * columns, found: data.len() });
             }
-            each(&Dense { data: Cow::Borrowed(data), rows, columns })
+            each(&Dense { data: Lines::Whole(Cow::Borrowed(data)), rows, columns })
         }
         Part::Sparse { offsets, positions, values } => {
             if offsets.len() != rows + 1 {

@@ -3,6 +3,7 @@
 use super::magnitude::largest_magnitude;
 use super::operator::within;
 use super::*;
+use crate::parallel::StopFlag;
 use crate::testing;
 
 #[test]
@@ -21,6 +22,12 @@ fn nothing_is_no_data() {
     assert_eq!(Samples::new(&[1.0, 2.0, 3.0], 2, 2).unwrap_err(), shape);
     let ragged = Samples::from_rows(&[vec![1.0, 2.0], vec![3.0]]).unwrap_err();
     assert_eq!(ragged, Error::Ragged { row: 1, expected: 2, found: 1 });
+    let slices = |rows: &[&'static [f64]]| Samples::from_slices(rows.to_vec());
+    assert_eq!(slices(&[&[1.0, 2.0], &[3.0]]).unwrap_err(), Error::Ragged { row: 1, expected: 2, found: 1 });
+    assert_eq!(slices(&[]).unwrap_err(), Error::Empty { rows: 0, columns: 0 });
+    assert_eq!(slices(&[&[], &[]]).unwrap_err(), Error::Empty { rows: 2, columns: 0 });
+    assert_eq!(slices(&[&[1.0, 2.0]]).unwrap_err(), Error::TooFewSamples { found: 1 });
+    assert_eq!(Samples::from_vec(vec![1.0, 2.0, 3.0], 2, 2).unwrap_err(), shape);
 }
 
 #[test]
@@ -58,7 +65,7 @@ fn axes_point_to_the_longer_tail() {
         for sign in [1.0, -1.0] {
             let turned: Vec<f64> = data.iter().map(|x| sign * x).collect();
             let samples = Samples::new(&turned, rows, columns).unwrap();
-            let span = Span::new(&samples, Reduction { axes: 5, stop: parallel::StopFlag::default() }).unwrap();
+            let span = Span::new(&samples, Reduction { axes: 5, stop: StopFlag::default() }).unwrap();
             for j in 0..span.rank() {
                 let lean: f64 = span.axes(j..j + 1).as_column_major().iter().map(|y| y * y.abs()).sum();
                 assert!(lean > 0.0, "axis {j}: {lean}");
@@ -147,7 +154,7 @@ fn check_shared(shared: &Samples<'_>, alone: &Samples<'_>) {
 
 /// The span of shared samples, by what does not depend on the signs of axes.
 fn check_shared_span(shared: &Samples<'_>, alone: &Samples<'_>) {
-    let all = || Reduction { axes: usize::MAX, stop: parallel::StopFlag::default() };
+    let all = || Reduction { axes: usize::MAX, stop: StopFlag::default() };
     let (both, one) = (Span::new(shared, all()).unwrap(), Span::new(alone, all()).unwrap());
     both.variances.iter().zip(&one.variances).for_each(|(x, y)| assert!((x - y).abs() < 1e-12));
     assert_eq!((both.rank(), both.weights.len()), (one.rank(), one.weights.len()));
@@ -210,7 +217,7 @@ fn weights_and_counts_are_given_after_the_team() {
 #[test]
 fn axes_are_partial_where_the_data_may_have_more() {
     let reduced = |samples: &Samples<'_>, axes: usize| {
-        Span::new(samples, Reduction { axes, stop: parallel::StopFlag::default() }).unwrap()
+        Span::new(samples, Reduction { axes, stop: StopFlag::default() }).unwrap()
     };
     // 20 samples in three of five directions: three axes are all there are, and two are not.
     let three = testing::gaussian(20, 3, 5);

@@ -27,6 +27,7 @@ use crate::transport::Balancer;
 /// Which algorithm moves the subspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Solver {
     /// The fastest for the shape at hand: L-BFGS, for all shapes measured so far.
     #[default]

@@ -5,6 +5,7 @@ use crate::matrix::Matrix;
 
 /// A transport plan between two histograms, with what it took.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Coupling {
     /// The plan, n x m.
     pub plan: Matrix,

@@ -4,6 +4,7 @@ mod approximate;
 mod behaviour;
 mod certificate;
 mod common;
+mod examples;
 mod fixtures;
 mod many;
 mod oracles;
