@@ -9,7 +9,7 @@ use crate::error::{file_name, one_line};
 use crate::finish::Draft;
 use crate::read::{read_bytes, read_draft};
 use crate::source::Kind;
-use crate::{Error, Format, Missing, ReadOptions, Values, h5ad, mat, npy, npz, source};
+use crate::{Error, Format, Missing, Phrase, ReadOptions, Values, h5ad, mat, npy, npz, source};
 
 /// A text column can be found only by reading up to its first cell; beyond this many, it is no table.
 const MOST_TEXT_COLUMNS: usize = 64;
@@ -27,7 +27,7 @@ pub struct Inspection {
     /// The table, if there is one to be read with the same options.
     pub table: Option<Summary>,
     /// Why there is none.
-    pub problem: Option<String>,
+    pub problem: Option<Phrase>,
 }
 
 /// One array of a file.
@@ -165,7 +165,7 @@ fn look_into(held: &Held, file: &str, options: &ReadOptions) -> Result<Inspectio
         format,
         arrays,
         text_columns,
-        problem: draft.as_ref().err().map(Error::to_string),
+        problem: draft.as_ref().err().map(Error::message),
         table: draft.ok().map(summary),
     })
 }

@@ -94,6 +94,9 @@ fn links_that_leave_a_10x_folder_are_refused() {
         let error = read_table(folder.path(), &ReadOptions::default()).unwrap_err().to_string();
         let said = "is a link to a file outside its folder; copy that file into the folder";
         assert_eq!(error, format!("{}: {said}", path.display()));
-        assert!(inspect(folder.path(), &ReadOptions::default()).is_ok_and(|found| found.problem.unwrap() == error));
+        assert!(
+            inspect(folder.path(), &ReadOptions::default())
+                .is_ok_and(|found| found.problem.unwrap().to_string() == error)
+        );
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ewca_io::{
-    Error, Expected, ModelFile, ReadOptions, Role, RoleColumns, Settled, Table, is_stream, read_model,
+    Error, Expected, ModelFile, OptionName, ReadOptions, RoleColumns, Settled, Table, is_stream, read_model,
     read_model_bytes, read_stream_at,
 };
 use serde_json::json;
@@ -120,8 +120,8 @@ pub fn read_remembering(
 fn without_the_remembered(error: &Error, given: &ReadOptions, options: &mut ReadOptions) -> bool {
     let mut forget_id = || given.id.is_none() && options.id.take().is_some();
     match error {
-        Error::NoColumn { role: Role::Id, .. } => forget_id(),
-        Error::NoColumn { role: Role::Label, .. } | Error::MissingLabel { .. } => {
+        Error::NoColumn { role: OptionName::Id, .. } => forget_id(),
+        Error::NoColumn { role: OptionName::Label, .. } | Error::MissingLabel { .. } => {
             given.label.is_none() && options.label.take().is_some()
         }
         // Not every format can have both a label and samples in columns.

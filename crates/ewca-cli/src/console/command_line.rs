@@ -125,7 +125,7 @@ impl CommandLine {
 
 /// A word as a shell takes it: in quotes, where it needs them.
 pub fn shell_word(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-.:/@%+=,".contains(c);
+    let plain = |c: char| c.is_alphanumeric() || "_-.:/@%+=,".contains(c);
     match !text.is_empty() && text.chars().all(plain) {
         true => text.into(),
         false => format!("'{}'", text.replace('\'', "'\\''")),

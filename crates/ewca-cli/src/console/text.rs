@@ -44,17 +44,7 @@ pub fn time(duration: Duration) -> String {
 
 /// A number of bytes: `1.5 GiB`.
 pub fn bytes(count: usize) -> String {
-    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
-    if count < 1024 {
-        return format!("{count} bytes");
-    }
-    let mut size = count as f64 / 1024.0;
-    let mut unit = 0;
-    while size >= 1024.0 && unit + 1 < UNITS.len() {
-        size /= 1024.0;
-        unit += 1;
-    }
-    format!("{size:.1} {}", UNITS[unit])
+    ewca_io::byte_size(count as u64)
 }
 
 /// `1 sample`, `2 samples`.
@@ -93,10 +83,9 @@ mod tests {
     }
 
     #[test]
-    fn times_and_sizes_have_units() {
+    fn times_have_units() {
         let shown: Vec<String> = [3e-9, 1.25e-5, 0.0421, 7.0, 300.0].map(|s| time(Duration::from_secs_f64(s))).to_vec();
         assert_eq!(shown, ["3.00 ns", "12.5 us", "42.1 ms", "7.00 s", "5.00 min"]);
-        assert_eq!([12, 1536, 8 << 30].map(bytes), ["12 bytes", "1.5 KiB", "8.0 GiB"]);
     }
 
     #[test]
