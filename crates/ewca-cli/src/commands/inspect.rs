@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use ewca_io::{
-    Format, Inspection, Missing, ModelFile, Preprocessing, ReadOptions, Summary, inspect, inspect_bytes, is_model,
+    Format, Inspection, Missing, ModelFile, Preprocessing, ReadOptions, Summary, TableFile, inspect, is_model,
     read_model_bytes,
 };
 use serde_json::json;
@@ -58,7 +58,7 @@ fn look(job: &TableJob, console: Console) -> Result<Found, Failure> {
             let bytes = stream.stream(&job.read)?;
             match is_model(&bytes) {
                 true => Ok(Found::Model(Box::new(read_model_bytes(&bytes, &stream.name())?))),
-                false => Ok(Found::Table(inspect_bytes(bytes, &stream.name(), &job.read)?)),
+                false => Ok(Found::Table(TableFile::of_bytes(bytes, &stream.name()).inspect(&job.read)?)),
             }
         }
     }
