@@ -52,7 +52,7 @@ mod tenx;
 mod write;
 
 pub use checksum::Checksum;
-pub use error::{Error, OptionName, Phrase, Place, byte_size};
+pub use error::{Error, OptionName, Phrase, Place, byte_size, counted};
 pub use forecast::{Forecast, name_bytes};
 pub use format::Format;
 pub use h5ad::{AnnDataResults, Parameter, stage_anndata, write_anndata};

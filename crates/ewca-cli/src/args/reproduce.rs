@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use ewca_lab::Protocol;
 use ewca_lab::experiments::Experiment;
 
 use super::job::{EvidenceJob, Job, Limits, ReproduceJob};
-use super::method::LimitArgs;
+use super::method::{LimitArgs, SplitArgs};
 use super::table::TableArgs;
 use super::values::{Counts, Numbers};
 use super::{examples, values};
@@ -38,13 +37,8 @@ pub struct ReproduceArgs {
     #[arg(long, value_name = "RANGE", value_parser = values::epsilons, allow_hyphen_values = true)]
     epsilons: Option<Numbers>,
 
-    /// The number of splits
-    #[arg(long, value_name = "N", default_value = "100", value_parser = values::at_least_one)]
-    splits: usize,
-
-    /// The number of splits of each train half
-    #[arg(long, value_name = "N", default_value = "20", value_parser = values::at_least_one)]
-    inner_splits: usize,
+    #[command(flatten)]
+    splits: SplitArgs,
 
     /// The gene subsets of each size in `timing` [default: 100, or 5 in `all`]
     #[arg(long, value_name = "N", value_parser = values::at_least_one)]
@@ -116,7 +110,7 @@ impl ReproduceArgs {
         EvidenceJob {
             data: if embedded { "target/evidence".into() } else { self.data },
             components: self.components.map_or(vec![3, 5, 10], |Counts(components)| components),
-            protocol: Protocol { splits: self.splits, inner_splits: self.inner_splits, seed: self.seed },
+            protocol: self.splits.protocol(self.seed),
             threads: Limits::from(self.limits).threads,
             output: self.output,
             overwrite,
@@ -133,7 +127,7 @@ impl ReproduceArgs {
             table: (!embedded).then(|| self.table.into_labelled_job(self.data, limits.max_memory)),
             components: self.components.map(|Counts(components)| components),
             epsilons: self.epsilons.map(|Numbers(epsilons)| epsilons),
-            protocol: Protocol { splits: self.splits, inner_splits: self.inner_splits, seed: self.seed },
+            protocol: self.splits.protocol(self.seed),
             repeats: self.repeats.unwrap_or(if all { 5 } else { 100 }),
             seed: self.seed,
             threads: limits.threads,

@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ewca_lab::Protocol;
 
 use super::job::{Limits, SelectJob};
-use super::method::{EndingArgs, LimitArgs};
+use super::method::{EndingArgs, LimitArgs, SplitArgs};
 use super::table::{PreprocessingArgs, TableArgs};
 use super::values::{Counts, Numbers};
 use super::{examples, values};
@@ -30,13 +29,8 @@ pub struct SelectArgs {
     #[arg(long, value_name = "RANGE", value_parser = values::epsilons, allow_hyphen_values = true)]
     epsilons: Option<Numbers>,
 
-    /// The number of splits
-    #[arg(long, value_name = "N", default_value = "100", value_parser = values::at_least_one)]
-    splits: usize,
-
-    /// The number of splits of each train half
-    #[arg(long, value_name = "N", default_value = "20", value_parser = values::at_least_one)]
-    inner_splits: usize,
+    #[command(flatten)]
+    splits: SplitArgs,
 
     /// The seed of the splits
     #[arg(long, value_name = "S", default_value = "0")]
@@ -67,7 +61,7 @@ impl SelectArgs {
             preprocessing: self.preprocessing.into_steps(),
             components: self.components.0,
             epsilons: self.epsilons.map(|Numbers(epsilons)| epsilons),
-            protocol: Protocol { splits: self.splits, inner_splits: self.inner_splits, seed: self.seed },
+            protocol: self.splits.protocol(self.seed),
             limits,
             output: self.output,
             allow_unconverged: self.ending.allow_unconverged,

@@ -76,9 +76,22 @@ pub fn run(job: &PathJob, console: Console) -> Result<Outcome, Failure> {
         let short_name = job.table.input.short_name();
         let label = job.table.read.label.as_deref();
         let source = ReportSource { name: &short_name, label, data, samples: &samples };
-        source.write(wish, model, &pca, &models, console)?.say(console);
+        let (written, staged) = source.stage(wish, model, &pca, &models, console)?;
+        staged.commit()?;
+        written.say(console);
     }
-    for model in &models {
+    for_programs(&models, job, console);
+    if let Some(warning) = not_converged(&models)
+        && !console.talks()
+    {
+        console.warn(&warning);
+    }
+    Ok(ending(&models).allowing_doubtful(job.allow_unconverged))
+}
+
+/// The account for programs: a line per fit, and one for all.
+fn for_programs(models: &[Model], job: &PathJob, console: Console) {
+    for model in models {
         console.report(&json!({
             "event": "step",
             "epsilon": model.epsilon,
@@ -91,13 +104,7 @@ pub fn run(job: &PathJob, console: Console) -> Result<Outcome, Failure> {
             "converged": model.converged(),
         }));
     }
-    console.report(&json!({ "event": "path", "file": job.output, "collapse": collapse(&models) }));
-    if let Some(warning) = not_converged(&models)
-        && !console.talks()
-    {
-        console.warn(&warning);
-    }
-    Ok(ending(&models).allowing_doubtful(job.allow_unconverged))
+    console.report(&json!({ "event": "path", "file": job.output, "collapse": collapse(models) }));
 }
 
 /// The worst of how the fits ended.

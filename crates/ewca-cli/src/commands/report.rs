@@ -64,7 +64,9 @@ pub fn run(job: &ReportJob, console: Console) -> Result<Outcome, Failure> {
     let short_name = job.table.input.short_name();
     let label = job.table.read.label.as_deref();
     let source = ReportSource { name: &short_name, label, data, samples: &samples };
-    source.write(&job.report, &file.model, &pca, &path, console)?.say(console);
+    let (written, staged) = source.stage(&job.report, &file.model, &pca, &path, console)?;
+    staged.commit()?;
+    written.say(console);
     Ok(Outcome::Success)
 }
 
@@ -95,21 +97,8 @@ pub struct ReportSource<'a> {
 }
 
 impl ReportSource<'_> {
-    /// Writes the report of a fit, with PCA beside it and perhaps a path. Something moves on the terminal if it takes long.
-    pub fn write(
-        &self,
-        wish: &ReportWish,
-        model: &Model,
-        pca: &Pca,
-        path: &[Model],
-        console: Console,
-    ) -> Result<Written, Failure> {
-        let (written, staged) = self.stage(wish, model, pca, path, console)?;
-        staged.commit()?;
-        Ok(written)
-    }
-
-    /// The same next to its place.
+    /// Writes the report of a fit, with PCA beside it and perhaps a path, next to its place. Something moves on the terminal if it
+    /// takes long.
     pub fn stage(
         &self,
         wish: &ReportWish,

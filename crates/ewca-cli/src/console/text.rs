@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// `1 sample`, `2 samples`.
+pub use ewca_io::counted as count;
+
 /// The width that everything printed stays within.
 pub const WIDTH: usize = 80;
 
@@ -47,29 +50,31 @@ pub fn bytes(count: usize) -> String {
     ewca_io::byte_size(count as u64)
 }
 
-/// `1 sample`, `2 samples`.
-pub fn count(number: usize, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
-}
-
 /// A paragraph broken into lines of at most [`WIDTH`] characters; every line but the first is indented.
 pub fn wrapped(text: &str, indent: usize) -> String {
-    let mut out = String::new();
-    let mut column = 0;
-    for word in text.split_whitespace() {
+    flowed(text.split_whitespace(), (0, indent), "")
+}
+
+/// Words in lines of at most [`WIDTH`] characters. The first line and the others are indented so far, and every line but the last
+/// ends with `continued`.
+pub fn flowed<'w>(words: impl Iterator<Item = &'w str>, (first, others): (usize, usize), continued: &str) -> String {
+    let mut text = " ".repeat(first);
+    let mut column = first;
+    for (at, word) in words.enumerate() {
         let length = word.chars().count();
-        if column > 0 && column + 1 + length > WIDTH {
-            out.push('\n');
-            out.push_str(&" ".repeat(indent));
-            column = indent;
-        } else if column > 0 {
-            out.push(' ');
+        if at > 0 && column + 1 + length + continued.len() > WIDTH {
+            text.push_str(continued);
+            text.push('\n');
+            text.push_str(&" ".repeat(others));
+            column = others;
+        } else if at > 0 {
+            text.push(' ');
             column += 1;
         }
-        out.push_str(word);
+        text.push_str(word);
         column += length;
     }
-    out
+    text
 }
 
 #[cfg(test)]

@@ -10,8 +10,8 @@ use std::io;
 pub(crate) use message::{another_column, without_header};
 pub use phrase::{OptionName, Phrase};
 pub(crate) use phrase::{Piece, phrase};
-pub use text::byte_size;
-pub(crate) use text::{closest, counted, excerpt, file_name, one_line, truth_name};
+pub use text::{byte_size, counted};
+pub(crate) use text::{closest, excerpt, file_name, one_line, truth_name};
 
 /// Why a file could not be read or written.
 #[derive(Debug)]

@@ -23,7 +23,7 @@ pub(crate) fn one_line(text: &str) -> String {
 }
 
 /// `1 cell`, `2 cells`.
-pub(crate) fn counted(count: usize, noun: &str) -> String {
+pub fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
