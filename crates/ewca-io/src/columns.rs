@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use crate::error::{closest, excerpt};
-use crate::{Error, ReadOptions, Role};
+use crate::error::{closest, excerpt, phrase};
+use crate::{Error, OptionName, ReadOptions};
 
 /// The columns of a table that has named columns: which are numbers, and which are text with a role.
 pub(crate) struct Columns {
@@ -55,21 +55,26 @@ impl Columns {
     ) -> Result<Columns, Error> {
         if options.transpose && options.filter.is_some() {
             return Err(Error::Options {
-                problem: "--where chooses rows, and --transpose makes features of them".into(),
+                problem: phrase![
+                    OptionName::Filter,
+                    " chooses rows, and ",
+                    OptionName::Transpose,
+                    " makes features of them"
+                ],
                 advice: "leave out one of the two".into(),
             });
         }
         let find = |name: &String, role| column(names, name, role, file);
-        let id = options.id.as_ref().map(|name| find(name, Role::Id)).transpose()?.or(index);
+        let id = options.id.as_ref().map(|name| find(name, OptionName::Id)).transpose()?.or(index);
         // In a transposed table the labels are a row, not a column.
         let label = options.label.as_ref().filter(|_| !options.transpose);
-        let label = label.map(|name| find(name, Role::Label)).transpose()?;
-        let filter = options.filter.as_ref().map(|(name, _)| find(name, Role::Filter)).transpose()?;
+        let label = label.map(|name| find(name, OptionName::Label)).transpose()?;
+        let filter = options.filter.as_ref().map(|(name, _)| find(name, OptionName::Filter)).transpose()?;
         let mut kept: Vec<usize> = [id, label, filter].into_iter().flatten().collect();
         let mut columns = kept.clone();
         columns.extend(index);
         for name in &options.ignore {
-            columns.push(find(name, Role::Ignore)?);
+            columns.push(find(name, OptionName::Ignore)?);
         }
         let (mut others, mut left_out) = (Vec::new(), Vec::new());
         // In a transposed table the features are rows.
@@ -121,7 +126,7 @@ impl Columns {
 }
 
 /// The position of the column called `name`.
-pub(crate) fn column(names: &[String], name: &str, role: Role, file: &str) -> Result<usize, Error> {
+pub(crate) fn column(names: &[String], name: &str, role: OptionName, file: &str) -> Result<usize, Error> {
     names.iter().position(|known| known == name).ok_or_else(|| Error::NoColumn {
         file: file.into(),
         role,

@@ -5,10 +5,11 @@ use std::collections::{HashMap, HashSet};
 use rayon::prelude::*;
 
 use crate::columns::column;
-use crate::error::excerpt;
+use crate::error::{excerpt, phrase};
 use crate::memory::check_room;
 use crate::{
-    DenseValues, Error, Expected, Missing, Place, ReadOptions, Role, Settled, SparseValues, Table, TextCells, Values,
+    DenseValues, Error, Expected, Missing, OptionName, Place, ReadOptions, Settled, SparseValues, Table, TextCells,
+    Values,
 };
 
 /// What a reader found. Missing cells are NaN; rows are the file's rows.
@@ -111,19 +112,19 @@ fn take_columns(
     options: &ReadOptions,
 ) -> Result<Vec<String>, Error> {
     let mut taken = Vec::new();
-    let mut take = |name: &str, role: Role| {
+    let mut take = |name: &str, role: OptionName| {
         let at = column(&features, name, role, file)?;
         taken.push(at);
         Ok::<Vec<String>, Error>(column_texts(&draft.values, at))
     };
     let label = options.label.as_ref().filter(|_| draft.labels.is_none());
-    let labels = label.map(|name| take(name, Role::Label)).transpose()?;
+    let labels = label.map(|name| take(name, OptionName::Label)).transpose()?;
     let id = options.id.as_ref().filter(|_| draft.ids.is_none());
-    let ids = id.map(|name| take(name, Role::Id)).transpose()?;
+    let ids = id.map(|name| take(name, OptionName::Id)).transpose()?;
     let filter = options.filter.as_ref().filter(|_| draft.filter.is_none());
-    let filter = filter.map(|(name, _)| take(name, Role::Filter)).transpose()?;
+    let filter = filter.map(|(name, _)| take(name, OptionName::Filter)).transpose()?;
     for name in &options.ignore {
-        take(name, Role::Ignore)?;
+        take(name, OptionName::Ignore)?;
     }
     draft.labels = draft.labels.take().or(labels);
     draft.ids = draft.ids.take().or(ids);
@@ -175,10 +176,10 @@ fn keep_matching(draft: &mut Draft, file: &str, options: &ReadOptions) -> Result
 pub(crate) fn check_not_empty(rows: usize, columns: usize, file: &str) -> Result<(), Error> {
     let advice = "check that the file was written to the end";
     if rows == 0 {
-        return Err(Error::Nothing { file: file.into(), what: "rows", advice });
+        return Err(Error::Nothing { file: file.into(), what: "rows", advice: advice.into() });
     }
     if columns == 0 {
-        return Err(Error::Nothing { file: file.into(), what: "numeric columns", advice });
+        return Err(Error::Nothing { file: file.into(), what: "numeric columns", advice: advice.into() });
     }
     Ok(())
 }
@@ -262,8 +263,12 @@ fn settle_missing(table: &mut Table, file: &str, options: &ReadOptions) -> Resul
         }
         Missing::DropRows => Ok(()),
         Missing::DropColumns if options.expected.is_some() => Err(Error::Options {
-            problem: format!("{file}: --missing drop-columns would leave out features that the model needs"),
-            advice: "pass --missing mean or drop-rows".into(),
+            problem: phrase![
+                format!("{file}: "),
+                OptionName::Missing.set_to("drop-columns"),
+                " would leave out features that the model needs"
+            ],
+            advice: phrase!["pass ", OptionName::Missing.set_to("mean"), " or drop-rows"],
         }),
         Missing::DropColumns => drop_columns(table, file),
         Missing::Mean => match &options.expected {
@@ -313,7 +318,11 @@ fn drop_columns(table: &mut Table, file: &str) -> Result<(), Error> {
 /// The means of the training data.
 fn training_means<'a>(expected: &'a Expected, file: &str) -> Result<&'a [f64], Error> {
     expected.means.as_deref().ok_or_else(|| Error::Options {
-        problem: format!("{file}: --missing mean needs the means of the training data, which are not known here"),
+        problem: phrase![
+            format!("{file}: "),
+            OptionName::Missing.set_to("mean"),
+            " needs the means of the training data, which are not known here"
+        ],
         advice: "fit the model again with this version, or fill the cells".into(),
     })
 }

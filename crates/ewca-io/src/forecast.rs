@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::error::file_name;
 use crate::source::{self, Kind, is_gzip, is_zstd};
-use crate::{Format, ReadOptions, arrow, csv, h5ad, mat, mtx, npy, npz, tenx};
+use crate::{Format, ReadOptions, TableFile, arrow, csv, h5ad, mat, mtx, npy, npz, tenx};
 
 /// As much text as is looked at: some lines of a table of a hundred thousand columns.
 const SAMPLE: u64 = 1 << 22;
@@ -72,10 +72,17 @@ pub fn name_bytes(rows: usize, columns: usize) -> usize {
     rows.saturating_add(columns).saturating_mul(256)
 }
 
-/// What reading the file at `path` will take; nothing where its beginning does not tell, or where it cannot be read. A plain
-/// text is looked at no further than its first lines; of archives and MATLAB files the bytes are loaded, and their headers read.
-pub fn forecast(path: &Path, options: &ReadOptions) -> Option<Forecast> {
-    let file = file_name(path);
+impl TableFile {
+    /// What reading the file will take; nothing where its beginning does not tell, or where it cannot be read. A plain text is
+    /// looked at no further than its first lines; archives, Arrow and MATLAB files are loaded, and kept for the reading.
+    pub fn forecast(&mut self, options: &ReadOptions) -> Option<Forecast> {
+        forecast(self, options)
+    }
+}
+
+fn forecast(table: &mut TableFile, options: &ReadOptions) -> Option<Forecast> {
+    let path = table.path()?.to_path_buf();
+    let (path, file) = (path.as_path(), table.name().to_string());
     let length = match source::kind_of(path, &file).ok()? {
         Kind::Folder => {
             // The matrix has genes in rows.
@@ -93,7 +100,7 @@ pub fn forecast(path: &Path, options: &ReadOptions) -> Option<Forecast> {
     if is_gzip(&head) || is_zstd(&head) {
         return text_shape(path, options).map(|(shape, held)| summed(shape, held, options));
     }
-    let load = || source::load(path, options).ok();
+    let mut load = || table.bytes(options).ok();
     // How often the table is held while it is read, and what else is.
     let (shape, copies, beside) = match Format::detect(&head, &file, options).ok()? {
         Format::Csv | Format::Mtx => {

@@ -43,7 +43,7 @@ const ALL: [Format; 9] = [
 ];
 
 impl Format {
-    /// The name of the format, as messages show it and `--format` takes it.
+    /// The name of the format, as messages show it and programs take it.
     pub fn name(self) -> &'static str {
         match self {
             Format::Csv => "csv",
@@ -112,8 +112,8 @@ impl FromStr for Format {
             _ => ALL.into_iter().find(|format| format.name() == name),
         };
         known.ok_or_else(|| Error::Options {
-            problem: format!("there is no format '{}'", one_line(name)),
-            advice: format!("choose one of {}", ALL.map(Format::name).join(", ")),
+            problem: format!("there is no format '{}'", one_line(name)).into(),
+            advice: format!("choose one of {}", ALL.map(Format::name).join(", ")).into(),
         })
     }
 }

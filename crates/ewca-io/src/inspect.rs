@@ -3,13 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use bytes::Bytes;
-
-use crate::error::{file_name, one_line};
 use crate::finish::Draft;
-use crate::read::{read_bytes, read_draft};
-use crate::source::Kind;
-use crate::{Error, Format, Missing, ReadOptions, Values, h5ad, mat, npy, npz, source};
+use crate::{Error, Format, Missing, Phrase, ReadOptions, TableFile, Values, h5ad, mat, npy, npz};
 
 /// A text column can be found only by reading up to its first cell; beyond this many, it is no table.
 const MOST_TEXT_COLUMNS: usize = 64;
@@ -27,7 +22,7 @@ pub struct Inspection {
     /// The table, if there is one to be read with the same options.
     pub table: Option<Summary>,
     /// Why there is none.
-    pub problem: Option<String>,
+    pub problem: Option<Phrase>,
 }
 
 /// One array of a file.
@@ -65,71 +60,51 @@ pub struct Summary {
 /// Looks into a file, or a pipe, which is read once. Options are used where they say how to read (header, delimiter,
 /// array).
 pub fn inspect(path: &Path, options: &ReadOptions) -> Result<Inspection, Error> {
-    let file = file_name(path);
-    match source::kind_of(path, &file)? {
-        Kind::Stream => look_into(&Held::Here(source::load(path, options)?.into()), &file, options),
-        Kind::Regular(_) | Kind::Folder => look_into(&Held::At(path), &file, options),
+    TableFile::at(path).inspect(options)
+}
+
+impl TableFile {
+    /// Looks into the file. Options are used where they say how to read (header, delimiter, array).
+    pub fn inspect(&mut self, options: &ReadOptions) -> Result<Inspection, Error> {
+        look_into(self, options)
     }
-}
 
-/// The same of bytes that are here already. `name` stands for the file.
-pub fn inspect_bytes(bytes: Vec<u8>, name: &str, options: &ReadOptions) -> Result<Inspection, Error> {
-    look_into(&Held::Here(bytes.into()), &one_line(name), options)
-}
-
-/// Where the bytes are, which may be read several times.
-enum Held<'a> {
-    At(&'a Path),
-    Here(Bytes),
-}
-
-impl Held<'_> {
-    fn draft(&self, file: &str, options: &ReadOptions) -> Result<(Format, Draft), Error> {
-        match self {
-            Held::At(path) => read_draft(path, options),
-            Held::Here(bytes) => read_bytes(bytes.clone(), file, options),
+    fn format(&mut self, options: &ReadOptions) -> Result<Format, Error> {
+        match self.path() {
+            Some(path) if path.is_dir() => Ok(Format::TenX),
+            _ => Format::detect(&self.bytes(options)?, self.name(), options),
         }
     }
 
-    fn bytes(&self, options: &ReadOptions) -> Result<Bytes, Error> {
-        match self {
-            Held::At(path) => Ok(source::load(path, options)?.into()),
-            Held::Here(bytes) => Ok(bytes.clone()),
-        }
-    }
-
-    fn format(&self, file: &str, options: &ReadOptions) -> Result<Format, Error> {
-        match self {
-            Held::At(path) if path.is_dir() => Ok(Format::TenX),
-            _ => Format::detect(&self.bytes(options)?, file, options),
-        }
+    /// The path, if there is a file that may be opened again.
+    fn regular_path(&self) -> Option<&Path> {
+        self.path().filter(|path| path.is_file())
     }
 
     /// The matrices of an AnnData file, and the columns of obs.
-    fn anndata(&self, file: &str, options: &ReadOptions) -> Result<(Vec<String>, Vec<String>), Error> {
-        match self {
-            Held::At(path) => h5ad::describe(path, file, options),
-            Held::Here(bytes) => h5ad::in_a_file(bytes, file, |path| h5ad::describe(path, file, options)),
+    fn anndata(&mut self, options: &ReadOptions) -> Result<(Vec<String>, Vec<String>), Error> {
+        if let Some(path) = self.regular_path() {
+            return h5ad::describe(path, self.name(), options);
         }
+        let bytes = self.bytes(options)?;
+        h5ad::in_a_file(&bytes, self.name(), |path| h5ad::describe(path, self.name(), options))
     }
 
     /// The header of an array.
-    fn header(&self, file: &str) -> Result<npy::Header, Error> {
-        match self {
-            Held::At(path) => {
-                let mut opened = fs::File::open(path).map_err(|source| Error::Read { file: file.into(), source })?;
-                npy::Header::read(&mut opened, file)
-            }
-            Held::Here(bytes) => npy::Header::read(&mut &bytes[..], file),
-        }
+    fn header(&mut self, options: &ReadOptions) -> Result<npy::Header, Error> {
+        let Some(path) = self.regular_path() else {
+            return npy::Header::read(&mut &self.bytes(options)?[..], self.name());
+        };
+        let mut opened = fs::File::open(path).map_err(|source| Error::Read { file: self.name().into(), source })?;
+        npy::Header::read(&mut opened, self.name())
     }
 }
 
-fn look_into(held: &Held, file: &str, options: &ReadOptions) -> Result<Inspection, Error> {
+fn look_into(held: &mut TableFile, options: &ReadOptions) -> Result<Inspection, Error> {
     let mut options = ReadOptions { missing: Missing::Mean, ..options.clone() };
     let mut text_columns = Vec::new();
     let (format, draft) = loop {
-        match held.draft(file, &options) {
+        match held.draft(&options) {
             Ok((format, draft)) => break (format, Ok(draft)),
             Err(Error::NotANumber { column, .. })
                 if text_columns.len() < MOST_TEXT_COLUMNS && !text_columns.contains(&column) =>
@@ -145,35 +120,35 @@ fn look_into(held: &Held, file: &str, options: &ReadOptions) -> Result<Inspectio
                 | Error::NoRoom { .. }
                 | Error::NotAFile { .. }),
             ) => return Err(error),
-            Err(error) => break (held.format(file, &options)?, Err(error)),
+            Err(error) => break (held.format(&options)?, Err(error)),
         }
     };
     let mut arrays = Vec::new();
     match (format, &draft) {
         (Format::H5ad, _) => {
-            let (matrices, columns) = held.anndata(file, &options)?;
+            let (matrices, columns) = held.anndata(&options)?;
             arrays = matrices
                 .into_iter()
                 .map(|name| ArrayInfo { name, shape: Vec::new(), element: String::new() })
                 .collect();
             text_columns = columns;
         }
-        (Format::Npy | Format::Npz | Format::Mat, _) => arrays = describe_arrays(held, format, file, &options)?,
+        (Format::Npy | Format::Npz | Format::Mat, _) => arrays = describe_arrays(held, format, &options)?,
         _ => {}
     }
     Ok(Inspection {
         format,
         arrays,
         text_columns,
-        problem: draft.as_ref().err().map(Error::to_string),
+        problem: draft.as_ref().err().map(Error::message),
         table: draft.ok().map(summary),
     })
 }
 
-fn describe_arrays(held: &Held, format: Format, file: &str, options: &ReadOptions) -> Result<Vec<ArrayInfo>, Error> {
+fn describe_arrays(held: &mut TableFile, format: Format, options: &ReadOptions) -> Result<Vec<ArrayInfo>, Error> {
     if format == Format::Npy {
         // A compressed one has been read whole already; its type is not worth another time.
-        let Ok(header) = held.header(file) else {
+        let Ok(header) = held.header(options) else {
             return Ok(Vec::new());
         };
         return Ok(vec![ArrayInfo {
@@ -184,11 +159,11 @@ fn describe_arrays(held: &Held, format: Format, file: &str, options: &ReadOption
     }
     let bytes = held.bytes(options)?;
     Ok(match format {
-        Format::Npz => npz::describe(&bytes, file, options)?
+        Format::Npz => npz::describe(&bytes, held.name(), options)?
             .into_iter()
             .map(|(name, header)| ArrayInfo { name, shape: header.shape.clone(), element: header.element.name() })
             .collect(),
-        _ => mat::describe(&bytes, file, options)?
+        _ => mat::describe(&bytes, held.name(), options)?
             .into_iter()
             .map(|(name, shape, element)| ArrayInfo { name, shape, element })
             .collect(),

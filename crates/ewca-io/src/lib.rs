@@ -52,11 +52,11 @@ mod tenx;
 mod write;
 
 pub use checksum::Checksum;
-pub use error::{Error, Place, Role};
-pub use forecast::{Forecast, forecast, name_bytes};
+pub use error::{Error, OptionName, Phrase, Place, byte_size, counted};
+pub use forecast::{Forecast, name_bytes};
 pub use format::Format;
 pub use h5ad::{AnnDataResults, Parameter, stage_anndata, write_anndata};
-pub use inspect::{ArrayInfo, Inspection, Summary, inspect, inspect_bytes};
+pub use inspect::{ArrayInfo, Inspection, Summary, inspect};
 pub use memory::available_memory;
 pub use model::{
     MODEL_FORMAT, ModelFile, RoleColumns, is_model, model_bytes, read_model, read_model_bytes, stage_model, write_model,
@@ -64,7 +64,7 @@ pub use model::{
 pub use options::{Expected, Missing, ReadOptions};
 pub use parts::{TableReader, readable_in_parts};
 pub use preprocess::{ColumnSums, FittedPreprocessing, Preprocessing};
-pub use read::{is_stream, read_stream, read_stream_at, read_table, read_table_from};
+pub use read::{TableFile, is_stream, read_stream, read_stream_at, read_table, read_table_from};
 pub use source::is_contained_panic;
 pub use table::{DenseValues, Settled, SparseValues, Table, TextCells, Values};
 pub use write::{

@@ -4,7 +4,7 @@ use std::io::{Cursor, Read};
 
 use zip::ZipArchive;
 
-use crate::error::counted;
+use crate::error::{another_column, counted};
 use crate::finish::Draft;
 use crate::forecast::Shape;
 use crate::npy::Header;
@@ -120,7 +120,7 @@ impl<'a> Archive<'a> {
             [] => Err(Error::Nothing {
                 file: self.file.into(),
                 what: "array with rows and columns",
-                advice: "save one with numpy.savez",
+                advice: "save one with numpy.savez".into(),
             }),
             _ => Err(Error::Choose { file: self.file.into(), problem: "has several tables".into(), known: tables }),
         }
@@ -142,7 +142,7 @@ impl<'a> Archive<'a> {
         if elements != samples {
             let name = crate::error::excerpt(name.as_bytes());
             let what = format!("its array '{name}' has {} for {samples} samples", counted(elements, "element"));
-            return Err(Error::unsupported(self.file, what, "name another with --label or --id"));
+            return Err(Error::unsupported(self.file, what, another_column()));
         }
         self.array(name, |header, reader, file| header.texts(reader, file)).map(Some)
     }

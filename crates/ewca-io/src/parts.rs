@@ -10,11 +10,11 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::error::file_name;
+use crate::error::{file_name, phrase};
 use crate::finish::{Draft, check_names, check_not_empty, finish_part};
 use crate::read::HEAD;
 use crate::source::{Kind, check_length, is_gzip, is_zstd, kind_of};
-use crate::{Error, Format, Missing, ReadOptions, Table, Values, arrow, h5ad, npy};
+use crate::{Error, Format, Missing, OptionName, ReadOptions, Table, Values, arrow, h5ad, npy};
 
 /// What a caller may do with a file that is not read in parts.
 const ADVICE: &str = "convert it to .npy, Parquet or .h5ad";
@@ -124,7 +124,8 @@ impl TableReader {
     pub fn read(&self, rows: Range<usize>) -> Result<Table, Error> {
         if rows.start > rows.end || rows.end > self.rows() {
             return Err(Error::Options {
-                problem: format!("rows {} to {} were asked for, from 0, of {}", rows.start, rows.end, self.rows()),
+                problem: format!("rows {} to {} were asked for, from 0, of {}", rows.start, rows.end, self.rows())
+                    .into(),
                 advice: "ask for rows that the table has".into(),
             });
         }
@@ -204,17 +205,21 @@ fn format_in_parts(path: &Path, file: &str, options: &ReadOptions) -> Result<Par
 
 /// Refuses options that need the whole table.
 fn check_options(options: &ReadOptions) -> Result<(), Error> {
-    let refused = |what: &str, advice: &str| {
-        Err(Error::Options { problem: format!("{what} cannot be done to a table in parts"), advice: advice.into() })
+    let refused = |option: OptionName, advice: &'static str| {
+        let problem = phrase![option, " cannot be done to a table in parts"];
+        Err(Error::Options { problem, advice: advice.into() })
     };
     if options.transpose {
-        return refused("--transpose", "save the table with samples in rows, or read it whole");
+        return refused(OptionName::Transpose, "save the table with samples in rows, or read it whole");
     }
     if options.filter.is_some() {
-        return refused("--where", "save the rows that are wanted as a file of their own, or read the table whole");
+        return refused(
+            OptionName::Filter,
+            "save the rows that are wanted as a file of their own, or read the table whole",
+        );
     }
     if options.missing != Missing::Error {
-        return refused("--missing", "fill the missing cells in the file, or read the table whole");
+        return refused(OptionName::Missing, "fill the missing cells in the file, or read the table whole");
     }
     Ok(())
 }

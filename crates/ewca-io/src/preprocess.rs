@@ -13,10 +13,10 @@ use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::excerpt;
+use crate::error::{excerpt, phrase};
 use crate::finish::chosen_columns;
 use crate::moments::Moments;
-use crate::{Error, Expected, Place, Table, TableReader, Values};
+use crate::{Error, Expected, OptionName, Place, Table, TableReader, Values};
 
 /// The steps that were asked for.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -105,13 +105,14 @@ impl Preprocessing {
     }
 
     fn check(&self) -> Result<(), Error> {
-        let options =
-            |problem: &str, advice: &str| Err(Error::Options { problem: problem.into(), advice: advice.into() });
+        let options = |problem: &'static str, advice| Err(Error::Options { problem: problem.into(), advice });
         if self.normalize_total.is_some_and(|total| !(total.is_finite() && total > 0.0)) {
-            return options("the total to normalise to is not a positive number", "give --normalize-total 1e4, say");
+            let advice = phrase!["give ", OptionName::NormalizeTotal.set_to("1e4"), ", say"];
+            return options("the total to normalise to is not a positive number", advice);
         }
         if self.top_variable == Some(0) {
-            return options("no feature would be kept", "give --top-variable a number above 0");
+            let advice = phrase!["give ", OptionName::TopVariable, " a number above 0"];
+            return options("no feature would be kept", advice);
         }
         Ok(())
     }
@@ -207,7 +208,7 @@ impl FittedPreprocessing {
                         file: file.into(),
                         place: Place::Row(row + 1),
                         what: "its total",
-                        step: "--normalize-total",
+                        step: OptionName::NormalizeTotal,
                     });
                 }
                 if sum > 0.0 {
@@ -429,7 +430,7 @@ mod tests {
         let error = refused(Preprocessing { log1p: true, ..none.clone() }, -1.0);
         assert!(error.starts_with("t, row 1, column 'a': 'ln(1 + -1)' is not a finite number"), "{error}");
         let error = refused(Preprocessing { normalize_total: Some(1.0), ..none.clone() }, -10.0);
-        assert_eq!(error, "t, row 1: its total is negative; --normalize-total is for counts");
+        assert_eq!(error, "t, row 1: its total is negative; `normalize_total` is for counts");
         assert!(
             refused(Preprocessing { normalize_total: Some(-1.0), ..none.clone() }, 1.0)
                 .contains("not a positive number")

@@ -70,8 +70,16 @@ pub(crate) fn load(path: &Path, options: &ReadOptions) -> Result<Vec<u8>, Error>
     load_from(opened, length, &file, options)
 }
 
+#[cfg(test)]
+thread_local! {
+    /// How often a file or a pipe was loaded.
+    pub(crate) static LOADS: Cell<usize> = const { Cell::new(0) };
+}
+
 /// The bytes that `reader` gives, decompressed; `length` is how many there should be, or 0.
 pub(crate) fn load_from(reader: impl Read, length: u64, file: &str, options: &ReadOptions) -> Result<Vec<u8>, Error> {
+    #[cfg(test)]
+    LOADS.set(LOADS.get() + 1);
     let bytes = take(reader, Limit::of_plain(options), length).map_err(|failure| failure.into_error(file))?;
     if bytes.is_empty() {
         return Err(Error::Empty { file: file.into() });

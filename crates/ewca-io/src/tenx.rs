@@ -7,17 +7,17 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use crate::error::{counted, file_name};
+use crate::error::{counted, file_name, phrase};
 use crate::finish::Draft;
 use crate::source::{self, Kind, kind_of};
-use crate::{Error, Place, ReadOptions, mtx};
+use crate::{Error, OptionName, Place, ReadOptions, mtx};
 
 /// Reads a folder.
 pub(crate) fn read(folder: &Path, options: &ReadOptions) -> Result<Draft, Error> {
     if options.transpose {
         return Err(Error::Options {
             problem: "a 10x folder always gives barcodes as samples".into(),
-            advice: "leave out --transpose".into(),
+            advice: phrase!["leave out ", OptionName::Transpose],
         });
     }
     let matrix = matrix(folder)?;

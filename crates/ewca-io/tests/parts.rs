@@ -352,15 +352,15 @@ fn what_cannot_be_read_in_parts_is_refused() {
     for (options, message) in [
         (
             ReadOptions { transpose: true, ..plain.clone() },
-            "--transpose cannot be done to a table in parts; save the table with samples in rows, or read it whole",
+            "`transpose` cannot be done to a table in parts; save the table with samples in rows, or read it whole",
         ),
         (
             ReadOptions { filter: Some(("a".into(), "b".into())), ..plain.clone() },
-            "--where cannot be done to a table in parts; save the rows that are wanted as a file of their own, or read the table whole",
+            "`filter` cannot be done to a table in parts; save the rows that are wanted as a file of their own, or read the table whole",
         ),
         (
             ReadOptions { missing: Missing::Mean, ..plain.clone() },
-            "--missing cannot be done to a table in parts; fill the missing cells in the file, or read the table whole",
+            "`missing` cannot be done to a table in parts; fill the missing cells in the file, or read the table whole",
         ),
     ] {
         assert_eq!(refusal(&golden("c.npy"), &options), message);
@@ -603,7 +603,7 @@ fn preprocessing_of_hard_columns_and_of_wrong_cells() {
     let total = Preprocessing { normalize_total: Some(1.0), ..steps.clone() };
     // The wave is negative from row 6 on.
     let error = total.fit_parts(&reader, 3, "t").unwrap_err().to_string();
-    assert_eq!(error, "t, row 6: its total is negative; --normalize-total is for counts");
+    assert_eq!(error, "t, row 6: its total is negative; `normalize_total` is for counts");
     let log = Preprocessing { log1p: true, ..steps };
     let error = log.fit_parts(&reader, 64, "t").unwrap_err().to_string();
     assert!(error.starts_with("t, row 6, column 'column5': 'ln(1 + "), "{error}");

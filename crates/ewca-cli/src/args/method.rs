@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use ewca::{EigenvalueBound, Ewca, MmParams, Orthonormalisation, Params, Solver};
+use ewca_eval::Protocol;
 
 use super::job::{Limits, Wanted};
 use super::values;
@@ -109,6 +110,24 @@ impl ManyArgs {
             .coarse_to_fine(!self.no_coarse_start)
             .single_precision(self.single_precision);
         self.approximate.into_iter().fold(params, Params::landmarks)
+    }
+}
+
+/// Options of commands that judge by splits.
+#[derive(Debug, Args)]
+pub struct SplitArgs {
+    /// The number of splits
+    #[arg(long, value_name = "N", default_value = "100", value_parser = values::at_least_one)]
+    splits: usize,
+
+    /// The number of splits of each train half
+    #[arg(long, value_name = "N", default_value = "20", value_parser = values::at_least_one)]
+    inner_splits: usize,
+}
+
+impl SplitArgs {
+    pub fn protocol(&self, seed: u64) -> Protocol {
+        Protocol { splits: self.splits, inner_splits: self.inner_splits, seed }
     }
 }
 

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use ewca_io::Format;
 
+use crate::console::flags::in_flags;
+
 fn number(text: &str, fits: impl Fn(f64) -> bool, expected: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(value) if fits(value) => Ok(value),
@@ -67,7 +69,7 @@ pub fn delimiter(text: &str) -> Result<u8, String> {
 }
 
 pub fn format(text: &str) -> Result<Format, String> {
-    text.parse().map_err(|error: ewca_io::Error| error.to_string())
+    text.parse().map_err(|error: ewca_io::Error| in_flags(&error.message()))
 }
 
 /// A file for a table: its extension must name a format, and now is the time to know.

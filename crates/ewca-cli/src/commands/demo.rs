@@ -97,13 +97,15 @@ pub fn run(job: &DemoJob, console: Console) -> Result<Outcome, Failure> {
     }
     folder.commit_fit(&mut summary)?;
 
-    let mut text = introduction(&train, &test);
-    text.push_str(&the_fit(model, times));
-    text.push_str(&scatter(model, &train, &test)?);
-    text.push_str(&partners(model, &train));
-    text.push_str(&against_pca(&spreads, &train, &test));
-    text.push_str(&what_next(&folder, &wish.file));
-    console.say(&text);
+    let parts = [
+        introduction(&train, &test),
+        the_fit(model, times),
+        scatter(model, &train, &test)?,
+        partners(model, &train),
+        against_pca(&spreads, &train, &test),
+        what_next(&folder, &wish.file),
+    ];
+    console.say(&parts.concat());
     console.report(&summary);
     Ok(Outcome::of(model))
 }

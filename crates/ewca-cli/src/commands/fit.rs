@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use ewca::{Samples, Source as _, Termination};
-use ewca_io::{ModelFile, RoleColumns};
+use ewca::{FitState, Params, Samples, Termination};
+use ewca_io::{ModelFile, RoleColumns, Staged};
 use serde::Serialize;
 
 use crate::args::FitJob;
@@ -15,13 +15,14 @@ use crate::console::failure::Failure;
 use crate::console::fit_summary::{self, FitAccount};
 use crate::console::outcome::Outcome;
 use crate::console::terminal::{Console, Verbosity};
-use crate::input::parts::Parts;
-use crate::input::table::{Dataset, Input};
-use crate::output::exports::Exporting;
+use crate::input::prepare::{Preparation, Purpose};
+use crate::input::table::Dataset;
+use crate::output::exports::{Exporting, Written};
 use crate::output::results::ResultsFolder;
 use crate::output::summary::{Source, Summary, Times};
 use crate::run::checkpoint::{self, CheckpointWriter};
 use crate::run::cluster::Cluster;
+use crate::run::coordinator::{Alone, Coordinator};
 use crate::run::interrupt;
 use crate::run::memory::{self, Prediction, Reporting};
 use crate::run::progress::{self, Watcher, Work};
@@ -29,7 +30,7 @@ use crate::run::progress::{self, Watcher, Work};
 /// Runs the job.
 pub fn run(job: &FitJob, console: Console) -> Result<Outcome, Failure> {
     start_threads(job.limits.threads)?;
-    fit(job, None, console)
+    fit(job, &Alone, console)
 }
 
 /// Runs the job as one of the processes that share it, unless its files were found unfit.
@@ -39,89 +40,49 @@ pub fn run_shared(job: &FitJob, checked: Result<(), Failure>, console: Console) 
     let quiet = Console { verbosity: Verbosity::Quiet, ..console };
     let own = if cluster.is_first() { console } else { quiet };
     let checked = if cluster.is_first() { checked } else { Ok(()) };
-    let outcome = cluster.agree(checked).and_then(|()| fit(job, Some(&cluster), own));
+    let outcome = cluster.agree(checked).and_then(|()| fit(job, &cluster, own));
     // MPI ends the job as soon as a process leaves with an error: what there is to say is said before.
     let outcome = outcome.map_err(|failure| failure.said(console));
     cluster.wait_for_all();
     outcome
 }
 
-fn fit(job: &FitJob, cluster: Option<&Cluster>, console: Console) -> Result<Outcome, Failure> {
+fn fit(job: &FitJob, coordinator: &impl Coordinator, console: Console) -> Result<Outcome, Failure> {
     let clock = Instant::now();
     let name = job.table.input.name();
     let report = job.report.as_ref().map(|_| Reporting { components: job.wanted.components, steps: 0 });
     let exports = Some((&job.exports, job.wanted.components));
     let plan = memory::Plan { params: &job.params, limits: job.limits, file: &name, report, exports };
-    // Of several processes one writes.
-    let first = cluster.is_none_or(Cluster::is_first);
+    let purpose = Purpose::Fit { steps: &job.preprocessing, weighting: job.weighting.as_ref() };
+    let preparation = Preparation { table: &job.table, purpose, plan };
 
     job.exports.check_input(&job.table.input)?;
-    // A process that fails alone must not leave the others waiting.
-    let held = agreed(cluster, OpenedTable::open(job, &plan, cluster, console))?;
+    let prepared = coordinator.agree(preparation.shared(job.in_parts, coordinator, console))?;
     let refused = |source| Failure::Fit { file: name.clone(), source };
-    let samples = agreed(cluster, held.samples().map_err(refused))?;
-    let samples = match cluster {
-        Some(cluster) => samples.with_team(cluster.team()).map_err(refused)?,
-        None => samples,
-    };
-    let named = held.named();
-    let data = named.as_ref().unwrap_or(&held.data);
+    let samples = coordinator.agree(prepared.samples(&name))?;
+    let samples = coordinator.join(samples).map_err(refused)?;
+    let named = prepared.named();
+    let data = named.as_ref().unwrap_or(&prepared.data);
     let read = clock.elapsed();
+    let Prediction { params, peak } = coordinator.agree(prepared.predict(&plan, &samples))?;
+    let training_checksum = coordinator.broadcast(data.checksum());
+    let ready = Ready::make(job, data.rows(), training_checksum, coordinator.is_first(), console);
+    let Ready { state, folder, watcher } = coordinator.agree(ready)?;
 
-    let prediction = match held.parts.is_some() || cluster.is_some() {
-        true => plan.for_samples(&samples, data.rows(), held.bytes()),
-        false => plan.for_table(data, held.reading),
-    };
-    let Prediction { params, peak } = agreed(cluster, prediction)?;
-    let within_budget = params.clone();
-    let params = params.check().map_err(refused)?;
-    let training_checksum = cluster.map_or_else(|| data.checksum(), |cluster| cluster.broadcast(data.checksum()));
-    let prepare = || {
-        let state = job.resume.as_deref().map(|file| checkpoint::read(file, training_checksum)).transpose()?;
-        if !first {
-            return Ok((state, None, None));
-        }
-        let folder = ResultsFolder::make(&job.output)?;
-        job.exports.check_writable()?;
-        job.report.iter().try_for_each(|wish| wish.check_writable(data.rows()))?;
-        let checkpoint_writer =
-            job.checkpoint.as_ref().map(|job| CheckpointWriter::new(job, training_checksum, console)).transpose()?;
-        Ok((state, Some(folder), checkpoint_writer))
-    };
-    let (state, folder, checkpoint_writer) = agreed(cluster, prepare())?;
-
-    // From the first iteration on an interrupted run writes its best result.
-    let mut watcher =
-        Watcher::new(Work::Attempts(job.wanted.restarts.saturating_add(1)), console).keeping(checkpoint_writer);
-    if cluster.is_some() {
-        watcher = watcher.silent();
-        interrupt::keep_results(last_words(job, first));
-    }
     console.say(&fit_summary::what_was_read(&name, data));
-    if let Some(cluster) = cluster {
-        let (_, size) = cluster.place();
-        console.say(&format!("Shared by {size} process{}\n", if size == 1 { "" } else { "es" }));
-    }
-    watcher.start();
     let fit_clock = Instant::now();
-    let model = match state {
-        Some(state) => params.resume(&samples, state, &mut watcher),
-        None => params.fit_observed(&samples, &mut watcher),
+    let model = match coordinator.shares_rows() {
+        true => {
+            interrupt::keep_results(last_words(job, coordinator.is_first()));
+            console.say(&format!("Shared by {}\n", processes(coordinator.place().1)));
+            fitted(&params, &samples, state, watcher.silent())
+        }
+        false => fitted(&params, &samples, state, watcher),
     };
     let fit = fit_clock.elapsed();
-    watcher.finish();
-    let model = match (model, cluster) {
-        // The others are in the middle of the fit, and would wait for ever.
-        (Err(source @ ewca::Error::Read { .. }), Some(cluster)) => {
-            refused(source).said(console);
-            cluster.give_up()
-        }
-        // All processes have come to the same end; one says so.
-        (Err(_), Some(cluster)) if !cluster.is_first() => return Err(Failure::Elsewhere),
-        (model, _) => model.map_err(refused)?,
-    };
+    let model = coordinator.settle(model.map_err(refused), console)?;
     let outcome = Outcome::of(&model).allowing_doubtful(job.allow_unconverged);
-    let Some(mut folder) = folder else { return Ok(outcome) };
+    let Some(folder) = folder else { return Ok(outcome) };
 
     let file = ModelFile {
         model,
@@ -134,82 +95,56 @@ fn fit(job: &FitJob, cluster: Option<&Cluster>, console: Console) -> Result<Outc
         training_checksum,
         has_checksum: true,
     };
-    let model = &file.model;
     let times = Times { read, fit, total: clock.elapsed() };
-    let input = job.table.input.short_name();
-    let source = Source {
-        input: &input,
-        label: job.table.read.label.as_deref(),
-        id: job.table.read.id.as_deref(),
-        preprocessing: &job.preprocessing,
-        missing: job.table.read.missing,
-        settled: &data.table.settled,
-    };
-    let mut summary = Summary::new(source, &job.wanted, model, times);
-    let writing = progress::phase("writing the results", console);
-    if cluster.is_none() {
-        interrupt::keep_results(progress::notice(&writing, "Writing the results; press Ctrl-C again to quit at once."));
-    }
-    folder.add_results(data, &file)?;
-    folder.commit_fit(&mut summary)?;
-    interrupt::results_are_safe();
-
-    // A fit that was stopped is still written everywhere; Ctrl-C after the fit stops the writing.
-    let stop = || model.termination != Termination::Interrupted && interrupt::requested();
-    let (mut exports, mut failure) = job.exports.stage(Exporting { input: &job.table.input, data, model, stop: &stop });
-    writing.finish_and_clear();
-    if let Some(wish) = job.report.as_ref().filter(|_| failure.is_none()) {
-        let source = ReportSource { name: &input, label: job.table.read.label.as_deref(), data, samples: &samples };
-        let report = within_budget.pca(&samples).map_err(refused);
-        match report.and_then(|pca| source.stage(wish, model, &pca, &[], console)) {
-            Ok(report) => exports.push(report),
-            Err(failed) => failure = Some(failed),
-        }
-    }
-    let mut written = Vec::new();
-    let mut is_inside = false;
-    for (file, staged) in exports {
-        match folder.name_of(&file.file) {
-            Some(name) => {
-                is_inside = true;
-                folder.add(&name, staged)?;
-            }
-            None => staged.commit()?,
-        }
-        written.push(file);
-    }
-    if is_inside {
-        folder.commit_fit(&mut summary)?;
-    }
-    if let Some(failure) = failure {
-        return Err(failure);
-    }
-
-    let account = FitAccount {
-        model,
-        features: &data.table.features,
-        wanted: &job.wanted,
-        times,
-        folder: folder.path(),
-        expected_memory: peak,
-        written: &written,
-    };
-    if console.talks() {
-        console.say(&account.text(console.verbosity));
-    } else {
-        account.findings(true).iter().for_each(|warning| console.warn(warning));
-        let files = written.iter().map(|written| &written.file).collect();
-        console.report(&MachineAccount { event: "fit", folder: folder.path(), files, summary: &summary });
-    }
+    let results = Results { job, data, samples: &samples, params: &params, file: &file, times, peak };
+    results.write(folder, !coordinator.shares_rows(), console)?;
     Ok(outcome)
 }
 
-/// Goes on if all processes can.
-fn agreed<T>(cluster: Option<&Cluster>, result: Result<T, Failure>) -> Result<T, Failure> {
-    match cluster {
-        Some(cluster) => cluster.agree(result),
-        None => result,
+/// What a fit begins with, and where its results go.
+struct Ready {
+    state: Option<FitState>,
+    /// Of several processes one writes.
+    folder: Option<ResultsFolder>,
+    watcher: Watcher,
+}
+
+impl Ready {
+    /// Makes sure that all that is wanted can be written: a long fit should not find out at its end.
+    fn make(job: &FitJob, rows: usize, checksum: u64, writes: bool, console: Console) -> Result<Self, Failure> {
+        let state = job.resume.as_deref().map(|file| checkpoint::read(file, checksum)).transpose()?;
+        let watcher = Watcher::new(Work::Attempts(job.wanted.restarts.saturating_add(1)), console);
+        if !writes {
+            return Ok(Self { state, folder: None, watcher });
+        }
+        let folder = ResultsFolder::make(&job.output)?;
+        job.exports.check_writable()?;
+        job.report.iter().try_for_each(|wish| wish.check_writable(rows))?;
+        let writer = job.checkpoint.as_ref().map(|job| CheckpointWriter::new(job, checksum, console)).transpose()?;
+        Ok(Self { state, folder: Some(folder), watcher: watcher.keeping(writer) })
     }
+}
+
+/// Makes the fit. From its first iteration on an interrupted run writes its best result.
+fn fitted(
+    params: &Params,
+    samples: &Samples<'_>,
+    state: Option<FitState>,
+    mut watcher: Watcher,
+) -> ewca::Result<ewca::Model> {
+    let params = params.clone().check()?;
+    watcher.start();
+    let model = match state {
+        Some(state) => params.resume(samples, state, &mut watcher),
+        None => params.fit_observed(samples, &mut watcher),
+    };
+    watcher.finish();
+    model
+}
+
+/// `1 process`, `2 processes`.
+fn processes(count: usize) -> String {
+    format!("{count} process{}", if count == 1 { "" } else { "es" })
 }
 
 /// What is said when the system ends the job, or one of its processes has died: MPI then ends the others.
@@ -231,90 +166,127 @@ fn last_words(job: &FitJob, first: bool) -> impl Fn() + Send + Sync + 'static {
     }
 }
 
-/// A table as a fit has it: whole, some rows, or the way to them.
-struct OpenedTable {
-    data: Dataset,
-    parts: Option<Parts>,
-    /// What reading took at most.
-    reading: usize,
+/// What a fit found, on its way to files and to the terminal.
+struct Results<'a> {
+    job: &'a FitJob,
+    data: &'a Dataset,
+    samples: &'a Samples<'a>,
+    /// The parameters within the memory that may be used.
+    params: &'a Params,
+    file: &'a ModelFile,
+    times: Times,
+    /// What the run takes at most, in bytes.
+    peak: usize,
 }
 
-impl OpenedTable {
-    fn open(
-        job: &FitJob,
-        plan: &memory::Plan<'_>,
-        cluster: Option<&Cluster>,
+impl Results<'_> {
+    /// Writes the folder, then the further files that were asked for, and says so. `answers`: Ctrl-C is answered here.
+    fn write(&self, mut folder: ResultsFolder, answers: bool, console: Console) -> Result<(), Failure> {
+        let input = self.job.table.input.short_name();
+        let mut summary = Summary::new(self.source(&input), &self.job.wanted, &self.file.model, self.times);
+        let writing = progress::phase("writing the results", console);
+        if answers {
+            let words = "Writing the results; press Ctrl-C again to quit at once.";
+            interrupt::keep_results(progress::notice(&writing, words));
+        }
+        folder.add_results(self.data, self.file)?;
+        folder.commit_fit(&mut summary)?;
+        interrupt::results_are_safe();
+
+        let (exports, failure) = self.stage_exports();
+        writing.finish_and_clear();
+        let (exports, failure) = self.stage_report(&input, exports, failure, console);
+        let written = self.commit(exports, &mut folder, &mut summary)?;
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
+        self.tell(&folder, &written, &summary, console);
+        Ok(())
+    }
+
+    fn source<'s>(&'s self, input: &'s str) -> Source<'s> {
+        let read = &self.job.table.read;
+        Source {
+            input,
+            label: read.label.as_deref(),
+            id: read.id.as_deref(),
+            preprocessing: &self.job.preprocessing,
+            missing: read.missing,
+            settled: &self.data.table.settled,
+        }
+    }
+
+    fn stage_exports(&self) -> (Vec<(Written, Staged)>, Option<Failure>) {
+        let (data, model) = (self.data, &self.file.model);
+        // A fit that was stopped is still written everywhere; Ctrl-C after the fit stops the writing.
+        let stop = || model.termination != Termination::Interrupted && interrupt::requested();
+        self.job.exports.stage(Exporting { input: &self.job.table.input, data, model, stop: &stop })
+    }
+
+    /// Adds the report, where one is wanted and nothing has failed.
+    fn stage_report(
+        &self,
+        input: &str,
+        mut exports: Vec<(Written, Staged)>,
+        failure: Option<Failure>,
         console: Console,
-    ) -> Result<Self, Failure> {
-        let in_parts = job.in_parts || plan.needs_parts(&job.table, &job.preprocessing);
-        let place = cluster.map_or((0, 1), Cluster::place);
-        let own_rows = cluster.is_some() && job.table.is_readable_in_parts();
-        if let Some(weighting) = job.weighting.as_ref().filter(|_| in_parts || cluster.is_some()) {
-            let problem = format!(
-                "cannot be fitted with weights (the column '{}') in parts or by many processes; leave them out, or give it more memory",
-                weighting.column
-            );
-            return Err(Failure::Unfit { file: plan.file.into(), problem });
-        }
-        if !in_parts && !own_rows {
-            let reading = plan.before_reading(&job.table, &job.preprocessing)?;
-            let table = job.table.read(console)?;
-            let data = Dataset::to_fit_weighted(table, job.weighting.as_ref(), &job.preprocessing, plan.file)?;
-            enough_rows(data.rows(), place)?;
-            let data = if cluster.is_some() { data.share(place) } else { data };
-            return Ok(Self { data, parts: None, reading });
-        }
-        let Input::File(path) = &job.table.input else {
-            let problem = "standard input cannot be read in parts; name a .npy, Parquet or .h5ad file".into();
-            return Err(Failure::Unfit { file: plan.file.into(), problem });
-        };
-        let spinner = progress::spinner(format!("reading {}", plan.file), console);
-        progress::turn(&spinner);
-        let most = job.limits.max_memory;
-        let open = || {
-            let parts = Parts::open(path, &job.table.read, &job.preprocessing, place, most)?;
-            enough_rows(parts.all_rows(), place)?;
-            if in_parts && cluster.is_none() {
-                plan.for_parts(parts.all_rows(), parts.columns(), parts.bytes())?;
+    ) -> (Vec<(Written, Staged)>, Option<Failure>) {
+        let Some(wish) = self.job.report.as_ref().filter(|_| failure.is_none()) else { return (exports, failure) };
+        let label = self.job.table.read.label.as_deref();
+        let source = ReportSource { name: input, label, data: self.data, samples: self.samples };
+        let refused = |source| Failure::Fit { file: self.job.table.input.name(), source };
+        let pca = self.params.pca(self.samples).map_err(refused);
+        match pca.and_then(|pca| source.stage(wish, &self.file.model, &pca, &[], console)) {
+            Ok(report) => {
+                exports.push(report);
+                (exports, None)
             }
-            if cluster.is_some_and(Cluster::is_first) {
-                parts.look_over()?;
-            }
-            let values = if in_parts { None } else { Some(parts.own_rows()?.values) };
-            let reading = parts.bytes();
-            let data = parts.dataset(values);
-            Ok(Self { data, parts: in_parts.then_some(parts), reading })
-        };
-        let held = open();
-        spinner.finish_and_clear();
-        held
-    }
-
-    fn samples(&self) -> ewca::Result<Samples<'_>> {
-        match &self.parts {
-            Some(parts) => Samples::streamed(parts),
-            None => self.data.samples(),
+            Err(failed) => (exports, Some(failed)),
         }
     }
 
-    /// Names and classes that only reading has brought.
-    fn named(&self) -> Option<Dataset> {
-        self.parts.as_ref().filter(|parts| parts.is_whole()).map(|parts| parts.dataset(None))
+    /// Puts the further files into their places; those inside the folder belong to it.
+    fn commit(
+        &self,
+        exports: Vec<(Written, Staged)>,
+        folder: &mut ResultsFolder,
+        summary: &mut Summary<'_>,
+    ) -> Result<Vec<Written>, Failure> {
+        let mut written = Vec::new();
+        let mut is_inside = false;
+        for (file, staged) in exports {
+            match folder.name_of(&file.file) {
+                Some(name) => {
+                    is_inside = true;
+                    folder.add(&name, staged)?;
+                }
+                None => staged.commit()?,
+            }
+            written.push(file);
+        }
+        if is_inside {
+            folder.commit_fit(summary)?;
+        }
+        Ok(written)
     }
 
-    /// The bytes of what is in memory, and of what reading takes.
-    fn bytes(&self) -> usize {
-        self.data.bytes().saturating_add(self.reading)
+    fn tell(&self, folder: &ResultsFolder, written: &[Written], summary: &Summary<'_>, console: Console) {
+        let account = FitAccount {
+            model: &self.file.model,
+            features: &self.data.table.features,
+            wanted: &self.job.wanted,
+            times: self.times,
+            folder: folder.path(),
+            expected_memory: self.peak,
+            written,
+        };
+        if console.talks() {
+            return console.say(&account.text(console.verbosity));
+        }
+        account.findings(true).iter().for_each(|warning| console.warn(warning));
+        let files = written.iter().map(|written| &written.file).collect();
+        console.report(&MachineAccount { event: "fit", folder: folder.path(), files, summary });
     }
-}
-
-/// Every process needs two samples at least.
-fn enough_rows(rows: usize, (_, processes): (usize, usize)) -> Result<(), Failure> {
-    if processes > 1 && rows < 2 * processes {
-        let problem = format!("{rows} samples are too few for {processes} processes; start fewer");
-        return Err(Failure::Cluster { problem });
-    }
-    Ok(())
 }
 
 /// The account for programs: the summary, and where the results are.

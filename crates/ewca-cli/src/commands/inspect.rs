@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use ewca_io::{
-    Format, Inspection, Missing, ModelFile, Preprocessing, ReadOptions, Summary, inspect, inspect_bytes, is_model,
+    Format, Inspection, Missing, ModelFile, Preprocessing, ReadOptions, Summary, TableFile, inspect, is_model,
     read_model_bytes,
 };
 use serde_json::json;
@@ -14,6 +14,7 @@ use crate::args::TableJob;
 use crate::commands::transform::{any_model_at, model_file};
 use crate::console::command_line::CommandLine;
 use crate::console::failure::Failure;
+use crate::console::flags::in_flags;
 use crate::console::outcome::Outcome;
 use crate::console::terminal::{Console, one_line};
 use crate::console::text::{count, number, percent, wrapped};
@@ -57,7 +58,7 @@ fn look(job: &TableJob, console: Console) -> Result<Found, Failure> {
             let bytes = stream.stream(&job.read)?;
             match is_model(&bytes) {
                 true => Ok(Found::Model(Box::new(read_model_bytes(&bytes, &stream.name())?))),
-                false => Ok(Found::Table(inspect_bytes(bytes, &stream.name(), &job.read)?)),
+                false => Ok(Found::Table(TableFile::of_bytes(bytes, &stream.name()).inspect(&job.read)?)),
             }
         }
     }
@@ -192,7 +193,7 @@ fn about_table(input: &Input, found: &Inspection, suggestion: &str) -> String {
         }
     }
     if let Some(problem) = &found.problem {
-        let _ = writeln!(text, "\n{}", wrapped(&format!("Cannot be read as it is: {problem}."), 2));
+        let _ = writeln!(text, "\n{}", wrapped(&format!("Cannot be read as it is: {}.", in_flags(problem)), 2));
     }
     let _ = write!(text, "\nGo on with:\n{suggestion}\n");
     text
@@ -243,7 +244,7 @@ fn table_record(input: &Input, found: &Inspection, suggestion: &str) -> serde_js
         "arrays": arrays,
         "text_columns": found.text_columns,
         "table": table,
-        "problem": found.problem,
+        "problem": found.problem.as_ref().map(in_flags),
         "suggestion": suggestion,
     })
 }

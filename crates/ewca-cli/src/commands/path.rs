@@ -14,7 +14,7 @@ use crate::console::fit_summary::what_was_read;
 use crate::console::outcome::Outcome;
 use crate::console::terminal::Console;
 use crate::console::text::{count, number, percent, wrapped};
-use crate::input::table::Dataset;
+use crate::input::prepare::{Preparation, Purpose};
 use crate::output::emit::check_writable;
 use crate::output::results::ResultsFolder;
 use crate::run::interrupt;
@@ -47,18 +47,18 @@ pub fn run(job: &PathJob, console: Console) -> Result<Outcome, Failure> {
     };
     let report = job.report.as_ref().map(|_| Reporting { components: job.components, steps });
     let plan = memory::Plan { params: &job.params, limits: job.limits, file: &name, report, exports: None };
-    let reading = plan.before_reading(&job.table, &job.preprocessing)?;
-    let table = job.table.read(console)?;
-    let data = Dataset::to_fit_weighted(table, job.weighting.as_ref(), &job.preprocessing, &name)?;
+    let purpose = Purpose::Fit { steps: &job.preprocessing, weighting: job.weighting.as_ref() };
+    let prepared = Preparation { table: &job.table, purpose, plan }.whole(console)?;
+    let data = &prepared.data;
     let refused = |source| Failure::Fit { file: name.clone(), source };
-    let samples = data.samples().map_err(refused)?;
-    let params = plan.for_table(&data, reading)?.params;
+    let samples = prepared.samples(&name)?;
+    let params = prepared.predict(&plan, &samples)?.params;
     let _folder = ResultsFolder::make_for(job.output.parent().unwrap_or(&job.output))?;
     check_writable(&job.output)?;
     job.report.iter().try_for_each(|wish| wish.check_writable(data.rows()))?;
 
     let mut watcher = Watcher::new(Work::Steps(steps), console);
-    console.say(&what_was_read(&name, &data));
+    console.say(&what_was_read(&name, data));
     watcher.start();
     let models = fitted(&samples, &params, &job.steps, &mut watcher);
     watcher.finish();
@@ -75,10 +75,23 @@ pub fn run(job: &PathJob, console: Console) -> Result<Outcome, Failure> {
         let pca = params.pca(&samples).map_err(refused)?;
         let short_name = job.table.input.short_name();
         let label = job.table.read.label.as_deref();
-        let source = ReportSource { name: &short_name, label, data: &data, samples: &samples };
-        source.write(wish, model, &pca, &models, console)?.say(console);
+        let source = ReportSource { name: &short_name, label, data, samples: &samples };
+        let (written, staged) = source.stage(wish, model, &pca, &models, console)?;
+        staged.commit()?;
+        written.say(console);
     }
-    for model in &models {
+    for_programs(&models, job, console);
+    if let Some(warning) = not_converged(&models)
+        && !console.talks()
+    {
+        console.warn(&warning);
+    }
+    Ok(ending(&models).allowing_doubtful(job.allow_unconverged))
+}
+
+/// The account for programs: a line per fit, and one for all.
+fn for_programs(models: &[Model], job: &PathJob, console: Console) {
+    for model in models {
         console.report(&json!({
             "event": "step",
             "epsilon": model.epsilon,
@@ -91,13 +104,7 @@ pub fn run(job: &PathJob, console: Console) -> Result<Outcome, Failure> {
             "converged": model.converged(),
         }));
     }
-    console.report(&json!({ "event": "path", "file": job.output, "collapse": collapse(&models) }));
-    if let Some(warning) = not_converged(&models)
-        && !console.talks()
-    {
-        console.warn(&warning);
-    }
-    Ok(ending(&models).allowing_doubtful(job.allow_unconverged))
+    console.report(&json!({ "event": "path", "file": job.output, "collapse": collapse(models) }));
 }
 
 /// The worst of how the fits ended.

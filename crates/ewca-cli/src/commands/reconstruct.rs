@@ -4,12 +4,14 @@ use ewca::Matrix;
 use ewca_io::{Error, Expected, Frame, RoleColumns, Table, Values};
 
 use crate::args::TransformJob;
-use crate::commands::transform::{model_at, read_remembering};
+use crate::commands::transform::model_at;
 use crate::console::failure::Failure;
 use crate::console::outcome::Outcome;
 use crate::console::terminal::Console;
+use crate::input::remember::read_remembering;
 use crate::output::emit;
 use crate::output::results::component_name;
+use crate::run::progress;
 
 /// Runs the job.
 pub fn run(job: &TransformJob, console: Console) -> Result<Outcome, Failure> {
@@ -41,16 +43,19 @@ pub fn run(job: &TransformJob, console: Console) -> Result<Outcome, Failure> {
 fn read_scores(job: &TransformJob, components: usize, console: Console) -> Result<Table, Failure> {
     let columns = RoleColumns { label: Some("label".into()), id: Some("id".into()) };
     let expected = Expected { features: (0..components).map(component_name).collect(), means: None, by_place: true };
-    let file = job.table.input.name();
-    read_remembering(&columns, Some(expected), &job.table, console).map_err(|failure| match failure {
-        Failure::File(Error::Features { .. }) => Failure::Unfit {
-            file,
+    let table = progress::while_reading(&job.table.input.name(), console, || {
+        let mut opened = job.table.input.open(&job.table.read)?;
+        read_remembering(&mut opened, &columns, Some(expected), &job.table.read)
+    });
+    table.map_err(|error| match error {
+        Error::Features { .. } => Failure::Unfit {
+            file: job.table.input.name(),
             problem: format!(
                 "has no scores of this model: they are the columns {} to {}",
                 component_name(0),
                 component_name(components - 1)
             ),
         },
-        other => other,
+        other => other.into(),
     })
 }

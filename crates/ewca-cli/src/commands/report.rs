@@ -9,11 +9,12 @@ use ewca_report::{MOST_TSNE_SAMPLES, Report, Subject};
 use crate::args::{ReportJob, ReportWish};
 use crate::commands::fit::start_threads;
 use crate::commands::path::automatic;
-use crate::commands::transform::{model_at, read_remembering};
+use crate::commands::transform::model_at;
 use crate::console::failure::Failure;
 use crate::console::outcome::Outcome;
 use crate::console::terminal::Console;
 use crate::console::text::{bytes, number};
+use crate::input::prepare::{Preparation, Purpose};
 use crate::input::table::Dataset;
 use crate::output::emit::check_writable;
 use crate::output::exports::Written;
@@ -30,9 +31,8 @@ pub fn run(job: &ReportJob, console: Console) -> Result<Outcome, Failure> {
         Reporting { components: file.model.n_components(), steps: if job.path { DEFAULT_EPSILONS } else { 0 } };
     let plan =
         memory::Plan { params: &file.params, limits: job.limits, file: &name, report: Some(report), exports: None };
-    let reading = plan.before_reading(&job.table, &file.preprocessing.steps)?;
-    let mut data =
-        Dataset::to_apply(read_remembering(&file.columns, None, &job.table, console)?, &file.preprocessing, &name)?;
+    let mut prepared = Preparation { table: &job.table, purpose: Purpose::Known(&file), plan }.whole(console)?;
+    let data = &mut prepared.data;
     if data.table.checksum() != file.training_checksum {
         let problem = format!(
             "is not the table that {} was fitted on; name that table, with the options it was read with (--where, --missing and so \
@@ -41,15 +41,16 @@ pub fn run(job: &ReportJob, console: Console) -> Result<Outcome, Failure> {
         );
         return Err(Failure::Unfit { file: name, problem });
     }
-    let params = plan.for_table(&data, reading)?.params;
     // The model knows its samples; the table may know classes that the fit was not told.
     data.ids.clone_from(&file.ids);
     data.table.labels = data.table.labels.take().or_else(|| file.labels.clone());
+    let data = &prepared.data;
+    let samples = prepared.samples(&name)?;
+    let params = prepared.predict(&plan, &samples)?.params;
     let _folder = ResultsFolder::make_for(job.report.file.parent().unwrap_or(&job.report.file))?;
     job.report.check_writable(data.rows())?;
 
     let refused = |source| Failure::Fit { file: name.clone(), source };
-    let samples = data.samples().map_err(refused)?;
     let pca = params.pca(&samples).map_err(refused)?;
     let mut watcher = Watcher::new(Work::Steps(DEFAULT_EPSILONS), console);
     let path = match job.path {
@@ -62,8 +63,10 @@ pub fn run(job: &ReportJob, console: Console) -> Result<Outcome, Failure> {
     watcher.finish();
     let short_name = job.table.input.short_name();
     let label = job.table.read.label.as_deref();
-    let source = ReportSource { name: &short_name, label, data: &data, samples: &samples };
-    source.write(&job.report, &file.model, &pca, &path, console)?.say(console);
+    let source = ReportSource { name: &short_name, label, data, samples: &samples };
+    let (written, staged) = source.stage(&job.report, &file.model, &pca, &path, console)?;
+    staged.commit()?;
+    written.say(console);
     Ok(Outcome::Success)
 }
 
@@ -94,21 +97,8 @@ pub struct ReportSource<'a> {
 }
 
 impl ReportSource<'_> {
-    /// Writes the report of a fit, with PCA beside it and perhaps a path. Something moves on the terminal if it takes long.
-    pub fn write(
-        &self,
-        wish: &ReportWish,
-        model: &Model,
-        pca: &Pca,
-        path: &[Model],
-        console: Console,
-    ) -> Result<Written, Failure> {
-        let (written, staged) = self.stage(wish, model, pca, path, console)?;
-        staged.commit()?;
-        Ok(written)
-    }
-
-    /// The same next to its place.
+    /// Writes the report of a fit, with PCA beside it and perhaps a path, next to its place. Something moves on the terminal if it
+    /// takes long.
     pub fn stage(
         &self,
         wish: &ReportWish,

@@ -15,7 +15,7 @@ use crate::console::fit_summary::what_was_read;
 use crate::console::outcome::Outcome;
 use crate::console::terminal::Console;
 use crate::console::text::{count, number, percent, wrapped};
-use crate::input::table::Dataset;
+use crate::input::prepare::{Preparation, Purpose};
 use crate::output::emit::check_writable;
 use crate::output::results::ResultsFolder;
 use crate::run::interrupt;
@@ -30,16 +30,17 @@ pub fn run(job: &SelectJob, console: Console) -> Result<Outcome, Failure> {
     let name = job.table.input.name();
     start_threads(job.limits.threads)?;
     let (least, most) = (job.components[0], job.components[job.components.len() - 1]);
-    let plan =
-        memory::Plan { params: &Ewca::params(most), limits: job.limits, file: &name, report: None, exports: None };
-    let reading = plan.before_reading(&job.table, &job.preprocessing)?;
-    let data = Dataset::to_fit(job.table.read(console)?, &job.preprocessing, &name)?;
-    plan.for_table(&data, reading)?;
+    let params = Ewca::params(most);
+    let plan = memory::Plan { params: &params, limits: job.limits, file: &name, report: None, exports: None };
+    let purpose = Purpose::Fit { steps: &job.preprocessing, weighting: None };
+    let prepared = Preparation { table: &job.table, purpose, plan }.whole(console)?;
+    let data = &prepared.data;
     let refused = |source| Failure::Fit { file: name.clone(), source };
-    let samples = data.samples().map_err(refused)?;
-    console.say(&what_was_read(&name, &data));
+    let samples = prepared.samples(&name)?;
+    prepared.predict(&plan, &samples)?;
+    console.say(&what_was_read(&name, data));
     if data.table.labels.is_none() {
-        let pca = Ewca::params(most).pca(&samples).map_err(refused)?;
+        let pca = params.pca(&samples).map_err(refused)?;
         let outcome = suggest(&samples, &pca, job, console).map_err(refused)?;
         return Ok(outcome.allowing_doubtful(job.allow_unconverged));
     }

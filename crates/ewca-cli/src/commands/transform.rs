@@ -2,12 +2,8 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use ewca_io::{
-    Error, Expected, ModelFile, ReadOptions, Role, RoleColumns, Settled, Table, is_stream, read_model,
-    read_model_bytes, read_stream_at,
-};
+use ewca_io::{ModelFile, ReadOptions, Settled, Table, is_stream, read_model, read_model_bytes, read_stream_at};
 use serde_json::json;
 
 use crate::args::{TableJob, TransformJob};
@@ -16,6 +12,7 @@ use crate::console::fit_summary::{settled_in_words, some_names};
 use crate::console::outcome::Outcome;
 use crate::console::terminal::{Console, one_line};
 use crate::console::text::count;
+use crate::input::remember::read_remembering;
 use crate::input::table::Dataset;
 use crate::output::emit;
 use crate::output::results::{MODEL, check_model};
@@ -80,7 +77,10 @@ pub fn model_file(path: &Path) -> PathBuf {
 
 /// A table that a model is applied to: its features, found by name; what else it has is carried along or left out, and said.
 pub fn table_for(file: &ModelFile, job: &TableJob, console: Console) -> Result<Table, Failure> {
-    let table = read_remembering(&file.columns, Some(file.expected()), job, console)?;
+    let table = progress::while_reading(&job.input.name(), console, || {
+        let mut opened = job.input.open(&job.read)?;
+        read_remembering(&mut opened, &file.columns, Some(file.expected()), &job.read)
+    })?;
     // Features that the fit left out, for their small variance, are no surprise.
     let known: HashSet<&String> = file.preprocessing.features.iter().collect();
     let unknown: Vec<String> = table.left_out.iter().filter(|name| !known.contains(name)).cloned().collect();
@@ -92,43 +92,4 @@ pub fn table_for(file: &ModelFile, job: &TableJob, console: Console) -> Result<T
         console.note(&words);
     }
     Ok(table)
-}
-
-/// Reads a table, with the columns that named samples and classes when the model was fitted, unless others were named now, or
-/// the table does not have them.
-pub fn read_remembering(
-    columns: &RoleColumns,
-    expected: Option<Expected>,
-    job: &TableJob,
-    console: Console,
-) -> Result<Table, Failure> {
-    let given = &job.read;
-    let options = ReadOptions {
-        id: given.id.clone().or(columns.id.clone()),
-        label: given.label.clone().or(columns.label.clone()),
-        expected: expected.map(Arc::new),
-        ..given.clone()
-    };
-    let spinner = progress::spinner(format!("reading {}", job.input.name()), console);
-    progress::turn(&spinner);
-    let table = job.input.read_trying(options, |error, options| without_the_remembered(error, given, options));
-    spinner.finish_and_clear();
-    Ok(table?)
-}
-
-/// Takes back a column that nobody asked for, if it was the trouble. Says whether there is anything else to try.
-fn without_the_remembered(error: &Error, given: &ReadOptions, options: &mut ReadOptions) -> bool {
-    let mut forget_id = || given.id.is_none() && options.id.take().is_some();
-    match error {
-        Error::NoColumn { role: Role::Id, .. } => forget_id(),
-        Error::NoColumn { role: Role::Label, .. } | Error::MissingLabel { .. } => {
-            given.label.is_none() && options.label.take().is_some()
-        }
-        // Not every format can have both a label and samples in columns.
-        Error::Options { .. } => {
-            let forgot_id = forget_id();
-            (given.label.is_none() && options.label.take().is_some()) || forgot_id
-        }
-        _ => false,
-    }
 }

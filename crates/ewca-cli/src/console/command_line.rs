@@ -6,7 +6,7 @@ use std::path::Path;
 use ewca_io::{Missing, Preprocessing};
 
 use crate::args::{Limits, TableJob};
-use crate::console::text::WIDTH;
+use crate::console::text::flowed;
 use crate::input::table::Input;
 use crate::output::summary::missing_name;
 
@@ -102,30 +102,13 @@ impl CommandLine {
 
     /// On as many lines as it takes, each but the last with a backslash at its end.
     pub fn in_lines(&self, indent: usize) -> String {
-        const CONTINUED: &str = " \\";
-        let mut text = " ".repeat(indent);
-        let mut column = indent;
-        for (at, word) in self.words.iter().enumerate() {
-            let length = word.chars().count();
-            if at > 0 && column + 1 + length + CONTINUED.len() > WIDTH {
-                text.push_str(CONTINUED);
-                text.push('\n');
-                text.push_str(&" ".repeat(indent + 4));
-                column = indent + 4;
-            } else if at > 0 {
-                text.push(' ');
-                column += 1;
-            }
-            text.push_str(word);
-            column += length;
-        }
-        text
+        flowed(self.words.iter().map(String::as_str), (indent, indent + 4), " \\")
     }
 }
 
 /// A word as a shell takes it: in quotes, where it needs them.
 pub fn shell_word(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-.:/@%+=,".contains(c);
+    let plain = |c: char| c.is_alphanumeric() || "_-.:/@%+=,".contains(c);
     match !text.is_empty() && text.chars().all(plain) {
         true => text.into(),
         false => format!("'{}'", text.replace('\'', "'\\''")),
@@ -135,6 +118,7 @@ pub fn shell_word(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::console::text::WIDTH;
 
     /// What a shell makes of a line.
     #[cfg(unix)]

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::console::flags::{self, in_flags};
 use crate::console::outcome::{CLOSED_PIPE, INTERRUPTED};
 use crate::console::terminal::Console;
 use crate::console::text::bytes;
@@ -11,7 +12,7 @@ use crate::console::text::bytes;
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// A file could not be read or written.
-    #[error("{}", file_message(.0))]
+    #[error("{}", in_flags(&.0.message()))]
     File(#[from] ewca_io::Error),
     /// The library refused the data or the parameters.
     #[error("{}", fit_message(file, source))]
@@ -126,21 +127,6 @@ impl Failure {
     }
 }
 
-/// The reader's own messages, where they name an option that is called otherwise here.
-fn file_message(error: &ewca_io::Error) -> String {
-    match error {
-        ewca_io::Error::TooLarge { file, limit } => format!(
-            "{file}: holds more than {} once decompressed; raise --max-memory if that is expected",
-            bytes(usize::try_from(*limit).unwrap_or(usize::MAX))
-        ),
-        ewca_io::Error::NoRoom { file, bytes: needed } => format!(
-            "{file}: needs more memory than is free: {} or more; close other programs, or take fewer rows or columns",
-            bytes(usize::try_from(*needed).unwrap_or(usize::MAX))
-        ),
-        other => other.to_string(),
-    }
-}
-
 /// The library speaks of arrays and parameters; the user knows a file and options.
 fn fit_message(file: &str, error: &ewca::Error) -> String {
     use ewca::Error::*;
@@ -162,7 +148,7 @@ fn fit_message(file: &str, error: &ewca::Error) -> String {
         NotFinite { row, column, value } => {
             format!("{file}, row {} of the data, feature {}: the value is {value}", row + 1, column + 1)
         }
-        Parameter { name, value, expected } => format!("--{} {value}: {expected}", name.replace('_', "-")),
+        Parameter { name, value, expected } => format!("{} {value}: {expected}", flags::parameter(name)),
         State { .. } => {
             "--resume: the checkpoint belongs to a fit with other data or options; resume it with the same command"
                 .into()

@@ -3,6 +3,7 @@
 pub mod command_line;
 pub mod failure;
 pub mod fit_summary;
+pub mod flags;
 pub mod outcome;
 pub mod plot;
 pub mod terminal;

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// `1 sample`, `2 samples`.
+pub use ewca_io::counted as count;
+
 /// The width that everything printed stays within.
 pub const WIDTH: usize = 80;
 
@@ -44,42 +47,34 @@ pub fn time(duration: Duration) -> String {
 
 /// A number of bytes: `1.5 GiB`.
 pub fn bytes(count: usize) -> String {
-    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
-    if count < 1024 {
-        return format!("{count} bytes");
-    }
-    let mut size = count as f64 / 1024.0;
-    let mut unit = 0;
-    while size >= 1024.0 && unit + 1 < UNITS.len() {
-        size /= 1024.0;
-        unit += 1;
-    }
-    format!("{size:.1} {}", UNITS[unit])
-}
-
-/// `1 sample`, `2 samples`.
-pub fn count(number: usize, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+    ewca_io::byte_size(count as u64)
 }
 
 /// A paragraph broken into lines of at most [`WIDTH`] characters; every line but the first is indented.
 pub fn wrapped(text: &str, indent: usize) -> String {
-    let mut out = String::new();
-    let mut column = 0;
-    for word in text.split_whitespace() {
+    flowed(text.split_whitespace(), (0, indent), "")
+}
+
+/// Words in lines of at most [`WIDTH`] characters. The first line and the others are indented so far, and every line but the last
+/// ends with `continued`.
+pub fn flowed<'w>(words: impl Iterator<Item = &'w str>, (first, others): (usize, usize), continued: &str) -> String {
+    let mut text = " ".repeat(first);
+    let mut column = first;
+    for (at, word) in words.enumerate() {
         let length = word.chars().count();
-        if column > 0 && column + 1 + length > WIDTH {
-            out.push('\n');
-            out.push_str(&" ".repeat(indent));
-            column = indent;
-        } else if column > 0 {
-            out.push(' ');
+        if at > 0 && column + 1 + length + continued.len() > WIDTH {
+            text.push_str(continued);
+            text.push('\n');
+            text.push_str(&" ".repeat(others));
+            column = others;
+        } else if at > 0 {
+            text.push(' ');
             column += 1;
         }
-        out.push_str(word);
+        text.push_str(word);
         column += length;
     }
-    out
+    text
 }
 
 #[cfg(test)]
@@ -93,10 +88,9 @@ mod tests {
     }
 
     #[test]
-    fn times_and_sizes_have_units() {
+    fn times_have_units() {
         let shown: Vec<String> = [3e-9, 1.25e-5, 0.0421, 7.0, 300.0].map(|s| time(Duration::from_secs_f64(s))).to_vec();
         assert_eq!(shown, ["3.00 ns", "12.5 us", "42.1 ms", "7.00 s", "5.00 min"]);
-        assert_eq!([12, 1536, 8 << 30].map(bytes), ["12 bytes", "1.5 KiB", "8.0 GiB"]);
     }
 
     #[test]

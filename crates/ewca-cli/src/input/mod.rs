@@ -1,4 +1,6 @@
 //! Tables as the program holds them: whole, or part by part.
 
 pub mod parts;
+pub mod prepare;
+pub mod remember;
 pub mod table;

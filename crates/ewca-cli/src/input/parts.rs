@@ -10,6 +10,7 @@ use ewca_io::{
 };
 
 use crate::console::failure::Failure;
+use crate::console::flags::in_flags;
 use crate::input::table::Dataset;
 use crate::run::interrupt;
 
@@ -166,7 +167,7 @@ impl ewca::Source for Parts {
 
     fn read(&self, rows: Range<usize>) -> Result<Part, String> {
         let rows = self.own.start + rows.start..self.own.start + rows.end;
-        let table = self.read_rows(rows).map_err(|error| error.to_string())?;
+        let table = self.read_rows(rows).map_err(|error| in_flags(&error.message()))?;
         Ok(match table.values {
             Values::Dense(dense) => Part::Dense(dense.data),
             Values::Sparse(sparse) => {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ewca::{Matrix, Model, Samples};
 use ewca_io::{
-    FittedPreprocessing, Preprocessing, ReadOptions, Table, Values, is_stream, read_stream, read_stream_at,
+    FittedPreprocessing, Preprocessing, ReadOptions, Table, TableFile, Values, is_stream, read_stream, read_stream_at,
     readable_in_parts,
 };
 
@@ -69,31 +69,11 @@ impl Input {
         }
     }
 
-    /// Reads the table.
-    pub fn read(&self, options: &ReadOptions) -> Result<Table, ewca_io::Error> {
+    /// The table that is there, to be read. Standard input is read now.
+    pub fn open(&self, options: &ReadOptions) -> Result<TableFile, ewca_io::Error> {
         match self {
-            Self::Standard => ewca_io::read_table_from(std::io::stdin().lock(), &self.name(), options),
-            Self::File(path) => ewca_io::read_table(path, options),
-        }
-    }
-
-    /// Reads the table with options that may be wrong: `mend` changes them after an error, or gives up. What can be read only
-    /// once is kept.
-    pub fn read_trying(
-        &self,
-        mut options: ReadOptions,
-        mend: impl Fn(&ewca_io::Error, &mut ReadOptions) -> bool,
-    ) -> Result<Table, ewca_io::Error> {
-        let kept = self.is_stream().then(|| self.stream(&options)).transpose()?;
-        loop {
-            let table = match &kept {
-                Some(kept) => ewca_io::read_table_from(&kept[..], &self.name(), &options),
-                None => self.read(&options),
-            };
-            match table {
-                Err(error) if mend(&error, &mut options) => {}
-                other => return other,
-            }
+            Self::Standard => Ok(TableFile::of_bytes(self.stream(options)?, &self.name())),
+            Self::File(path) => Ok(TableFile::at(path)),
         }
     }
 }
@@ -107,12 +87,11 @@ impl TableJob {
 
     /// Reads the table, with something that moves on the terminal if it takes long.
     pub fn read(&self, console: Console) -> Result<Table, Failure> {
-        let spinner = progress::spinner(format!("reading {}", self.input.name()), console);
-        progress::turn(&spinner);
-        let table = self.input.read(&self.read);
-        spinner.finish_and_clear();
-        interrupt::check()?;
-        Ok(table?)
+        progress::while_reading(&self.input.name(), console, || {
+            let table = self.input.open(&self.read).and_then(|mut file| file.read(&self.read));
+            interrupt::check()?;
+            Ok(table?)
+        })
     }
 }
 
@@ -197,6 +176,11 @@ impl Dataset {
         self.elsewhere = Some((rows, self.table.checksum()));
         self.table.values = self.table.values.rows_of(rows * rank / size..rows * (rank + 1) / size);
         self
+    }
+
+    /// Whether all samples are here.
+    pub fn is_whole(&self) -> bool {
+        self.elsewhere.is_none()
     }
 
     /// The number of samples, wherever they are.

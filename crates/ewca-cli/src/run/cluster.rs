@@ -5,9 +5,11 @@
 
 use std::sync::Arc;
 
-use ewca::Team;
+use ewca::{Model, Samples, Team};
 
 use crate::console::failure::Failure;
+use crate::console::terminal::Console;
+use crate::run::coordinator::Coordinator;
 
 /// This process among those that run the job.
 #[derive(Debug)]
@@ -33,23 +35,28 @@ impl Cluster {
         })
     }
 
-    /// Whether this process talks and writes.
-    pub fn is_first(&self) -> bool {
-        self.team.rank() == 0
+    /// Waits until all processes have come here.
+    pub fn wait_for_all(&self) {
+        self.team.gather(&[]);
     }
 
-    /// The number of this process, and how many there are.
-    pub fn place(&self) -> (usize, usize) {
+    /// Ends the whole job, after this process has said why.
+    fn give_up(&self) -> ! {
+        // MPI ends the others when one process leaves without a farewell.
+        std::process::exit(1)
+    }
+}
+
+impl Coordinator for Cluster {
+    fn place(&self) -> (usize, usize) {
         (self.team.rank(), self.team.size())
     }
 
-    /// What the library takes.
-    pub fn team(&self) -> Arc<dyn Team> {
-        self.team.clone()
+    fn shares_rows(&self) -> bool {
+        true
     }
 
-    /// Goes on if all processes can. Otherwise the first one that cannot says why, and the others end in silence.
-    pub fn agree<T>(&self, result: Result<T, Failure>) -> Result<T, Failure> {
+    fn agree<T>(&self, result: Result<T, Failure>) -> Result<T, Failure> {
         let states = self.team.gather(&[f64::from(u8::from(result.is_err()))]);
         let failed = states.iter().position(|state| state.first().is_none_or(|&failed| failed > 0.0));
         match (result, failed) {
@@ -59,22 +66,27 @@ impl Cluster {
         }
     }
 
-    /// Waits until all processes have come here.
-    pub fn wait_for_all(&self) {
-        self.team.gather(&[]);
+    fn join<'s>(&self, samples: Samples<'s>) -> ewca::Result<Samples<'s>> {
+        samples.with_team(self.team.clone())
     }
 
-    /// Ends the whole job, after this process has said why.
-    pub fn give_up(&self) -> ! {
-        // MPI ends the others when one process leaves without a farewell.
-        std::process::exit(1)
-    }
-
-    /// The number that process 0 has.
-    pub fn broadcast(&self, own: u64) -> u64 {
+    fn broadcast(&self, own: u64) -> u64 {
         let halves = [(own >> 32) as f64, (own & 0xffff_ffff) as f64];
         let first = self.team.gather(&halves).swap_remove(0);
         first.iter().fold(0, |number, &half| number << 32 | half as u64)
+    }
+
+    fn settle(&self, fitted: Result<Model, Failure>, console: Console) -> Result<Model, Failure> {
+        match fitted {
+            // The others are in the middle of the fit, and would wait for ever.
+            Err(failure @ Failure::Fit { source: ewca::Error::Read { .. }, .. }) => {
+                failure.said(console);
+                self.give_up()
+            }
+            // All processes have come to the same end; one says so.
+            Err(_) if !self.is_first() => Err(Failure::Elsewhere),
+            other => other,
+        }
     }
 }
 

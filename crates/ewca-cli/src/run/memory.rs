@@ -1,12 +1,12 @@
 //! What a run will take at most, known before it begins.
 
 use ewca::{CheckedParams, Params, Samples};
-use ewca_io::{Forecast, Preprocessing, available_memory, forecast};
+use ewca_io::{Forecast, Preprocessing, available_memory};
 use ewca_report::page_bytes;
 
-use crate::args::{Limits, TableJob};
+use crate::args::Limits;
 use crate::console::failure::Failure;
-use crate::input::table::{Dataset, Input};
+use crate::input::table::Dataset;
 use crate::output::exports::Exports;
 
 /// What the program takes on the smallest of tables, as measured on x86-64 Linux.
@@ -62,12 +62,11 @@ pub struct Plan<'a> {
 
 impl Plan<'_> {
     /// Before the table is read: refuses what cannot be kept. Gives what reading will take at most, where that is known.
-    pub fn before_reading(&self, table: &TableJob, steps: &Preprocessing) -> Result<usize, Failure> {
-        let Input::File(path) = &table.input else { return Ok(0) };
-        let Some(promised) = forecast(path, &table.read) else { return Ok(0) };
+    pub fn before_reading(&self, promised: Option<&Forecast>, steps: &Preprocessing) -> Result<usize, Failure> {
+        let Some(promised) = promised else { return Ok(0) };
         if self.limits.max_memory.is_some() {
             let columns = steps.top_variable.unwrap_or(usize::MAX).min(promised.columns);
-            self.predict(promised.rows, columns, held(&promised), promised.reading)?;
+            self.predict(promised.rows, columns, held(promised), promised.reading)?;
         }
         Ok(promised.reading)
     }
@@ -127,12 +126,11 @@ impl Plan<'_> {
         }
     }
 
-    /// Whether the table is too large to be held, but can be read part by part.
-    pub fn needs_parts(&self, table: &TableJob, steps: &Preprocessing) -> bool {
+    /// Whether the table is too large to be held.
+    pub fn is_too_large(&self, promised: Option<&Forecast>, steps: &Preprocessing) -> bool {
         let Some(most) = self.limits.max_memory.or_else(available) else { return false };
         let within = Self { limits: Limits { max_memory: Some(most), ..self.limits }, ..*self };
-        let too_large = matches!(within.before_reading(table, steps), Err(Failure::Memory { .. }));
-        too_large && table.is_readable_in_parts()
+        matches!(within.before_reading(promised, steps), Err(Failure::Memory { .. }))
     }
 
     fn predict(&self, rows: usize, columns: usize, table: usize, reading: usize) -> Result<Prediction, Failure> {

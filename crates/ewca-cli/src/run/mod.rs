@@ -2,6 +2,7 @@
 
 pub mod checkpoint;
 pub mod cluster;
+pub mod coordinator;
 pub mod interrupt;
 pub mod memory;
 pub mod progress;

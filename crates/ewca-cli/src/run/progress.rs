@@ -52,6 +52,14 @@ pub fn phase(words: &str, console: Console) -> ProgressBar {
     bar
 }
 
+/// Reads a file, with something that moves on the terminal if it takes long.
+pub fn while_reading<T>(file: &str, console: Console, read: impl FnOnce() -> T) -> T {
+    let bar = phase(&format!("reading {file}"), console);
+    let outcome = read();
+    bar.finish_and_clear();
+    outcome
+}
+
 /// What tells the user, above the bar, that Ctrl-C has been heard.
 pub fn notice(bar: &ProgressBar, words: &'static str) -> impl Fn() + Send + use<> {
     let bar = bar.clone();

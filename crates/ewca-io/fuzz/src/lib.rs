@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::Path;
 
 use ewca_io::{
-    DenseValues, Error, Format, Missing, ReadOptions, Table, TableReader, Values, forecast, inspect, read_model,
+    DenseValues, Error, Format, Missing, ReadOptions, Table, TableFile, TableReader, Values, inspect, read_model,
     read_model_bytes, read_table, read_table_from,
 };
 
@@ -57,7 +57,7 @@ fn read_all_ways(bytes: &[u8], format: Format) {
     let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
     file.write_all(bytes).expect("room for a temporary file");
     for options in [&plain, &named, &turned, &columns] {
-        let _ = forecast(file.path(), options);
+        let _ = TableFile::at(file.path()).forecast(options);
         table_or_one_line(read_table_from(bytes, "fuzz", options));
     }
     read_in_parts(file.path(), &plain);
@@ -202,7 +202,7 @@ fn read_pipe(content: &[u8]) {
 
 fn read_in_every_way(path: &Path) {
     let options = ReadOptions { max_bytes: Some(MOST_BYTES), ..ReadOptions::default() };
-    let _ = forecast(path, &options);
+    let _ = TableFile::at(path).forecast(&options);
     table_or_one_line(read_table(path, &options));
     inspected_or_one_line(path, &options);
     read_in_parts(path, &options);

@@ -22,12 +22,12 @@ use parquet::basic::Compression;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 
 use crate::columns::Columns;
-use crate::error::excerpt;
+use crate::error::{excerpt, phrase};
 use crate::finish::Draft;
 use crate::forecast::Shape;
 use crate::memory::make_room;
 use crate::source::{contained, growth_limit};
-use crate::{DenseValues, Error, Place, ReadOptions, TextCells, Values};
+use crate::{DenseValues, Error, OptionName, Place, ReadOptions, TextCells, Values};
 
 pub(crate) use parts::ParquetParts;
 
@@ -157,7 +157,12 @@ fn read(
 ) -> Result<Draft, Error> {
     if options.transpose && options.label.is_some() {
         return Err(Error::Options {
-            problem: "--label names a column, and --transpose makes samples of columns".into(),
+            problem: phrase![
+                OptionName::Label,
+                " names a column, and ",
+                OptionName::Transpose,
+                " makes samples of columns"
+            ],
             advice: "leave out one of the two".into(),
         });
     }
@@ -249,7 +254,7 @@ fn not_numbers(cells: &arrow_array::ArrayRef, name: &str, rows_before: usize, fi
         _ => {
             let kind = cells.data_type().to_string();
             let what = format!("its column '{name}' holds {}", excerpt(kind.as_bytes()));
-            Error::unsupported(file, what, format!("pass --ignore {name} to leave it out"))
+            Error::unsupported(file, what, phrase!["pass ", OptionName::Ignore.set_to(name), " to leave it out"])
         }
     }
 }

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use crate::columns::Columns;
-use crate::error::excerpt;
+use crate::error::{excerpt, phrase};
 use crate::format::delimiter_of;
 use crate::write::undefused;
-use crate::{Error, Place, ReadOptions};
+use crate::{Error, OptionName, Place, ReadOptions};
 
 /// The columns of a text table.
 pub(super) struct Layout<'a> {
@@ -55,8 +55,8 @@ impl<'a> Layout<'a> {
         let columns = Columns::assign(&names, index, file, options, holds_text)?;
         if options.transpose && options.label.is_some() && columns.roles.id.is_none() {
             return Err(Error::Options {
-                problem: "--label names a row of a transposed table, and no column names the rows".into(),
-                advice: "give the column with the names of the rows with --id".into(),
+                problem: phrase![OptionName::Label, " names a row of a transposed table, and no column names the rows"],
+                advice: phrase!["give the column with the names of the rows with ", OptionName::Id],
             });
         }
         let layout = Layout { file, options, delimiter, named: options.header, names, columns };
@@ -116,7 +116,7 @@ fn start_of_text(text: &[u8], file: &str) -> Result<usize, Error> {
         return Err(Error::unsupported(
             file,
             "is neither text nor a known binary format",
-            "check the file, or name its format with --format",
+            phrase!["check the file, or name its format with ", OptionName::Format],
         ));
     }
     if memchr::memchr(b'\n', text).is_none() && memchr::memchr(b'\r', text).is_some_and(|at| at + 1 < text.len()) {
@@ -177,8 +177,8 @@ fn delimiter(header: &[u8], file: &str, options: &ReadOptions) -> Result<u8, Err
     if let Some(given) = options.delimiter {
         if given.is_ascii_alphanumeric() || b".+-\"\r\n".contains(&given) || !given.is_ascii() {
             return Err(Error::Options {
-                problem: format!("'{}' cannot separate numbers", excerpt(&[given])),
-                advice: "give --delimiter one of , ; tab space or |".into(),
+                problem: format!("'{}' cannot separate numbers", excerpt(&[given])).into(),
+                advice: phrase!["give ", OptionName::Delimiter, " one of , ; tab space or |"],
             });
         }
         return Ok(given);

@@ -13,10 +13,10 @@ mod layout;
 mod plain;
 mod quoted;
 
-use crate::error::closest;
+use crate::error::{closest, phrase, without_header};
 use crate::finish::{Draft, check_names};
 use crate::forecast::Shape;
-use crate::{DenseValues, Error, ReadOptions, TextCells, Values};
+use crate::{DenseValues, Error, OptionName, ReadOptions, TextCells, Values};
 use layout::Layout;
 
 /// Reads a whole text table.
@@ -64,7 +64,7 @@ impl Rows {
             return Err(Error::Nothing {
                 file: layout.file.into(),
                 what: "numeric columns",
-                advice: "check the delimiter, or give --delimiter",
+                advice: phrase!["check the delimiter, or give ", OptionName::Delimiter],
             });
         }
         let rows = self.numbers.len() / columns;
@@ -72,13 +72,13 @@ impl Rows {
             return Err(Error::Nothing {
                 file: layout.file.into(),
                 what: "rows below its header",
-                advice: "pass --no-header if the first line holds data",
+                advice: without_header(),
             });
         }
         if let (Some(label), true, None) = (&layout.options.label, layout.options.transpose, &self.label_row) {
             return Err(Error::NoColumn {
                 file: layout.file.into(),
-                role: crate::Role::Label,
+                role: OptionName::Label,
                 name: label.clone(),
                 known: closest(label, self.texts.iter().map(String::as_str)),
             });

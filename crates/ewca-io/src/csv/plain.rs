@@ -7,7 +7,7 @@ use super::cell::{line_number, number, text};
 use super::layout::Layout;
 use crate::error::closest;
 use crate::memory::{check_room, zeros};
-use crate::{Error, Role};
+use crate::{Error, OptionName};
 
 /// About this many bytes of text make one piece of work.
 const PIECE: usize = 1 << 18;
@@ -169,7 +169,7 @@ impl<'a> Body<'a> {
                 lines.iter().map(|&start| String::from_utf8_lossy(cell(start)).into_owned()).collect();
             return Err(Error::NoColumn {
                 file: self.layout.file.into(),
-                role: Role::Label,
+                role: OptionName::Label,
                 name: label.into(),
                 known: closest(label, names.iter().map(String::as_str)),
             });

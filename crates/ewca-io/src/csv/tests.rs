@@ -90,7 +90,7 @@ fn missing_cells_are_named_or_settled() {
         let text = format!("a,b\n1,2\n\n3,{cell}\n");
         assert_eq!(
             message(&text, &ReadOptions::default()),
-            "t.csv, line 4, column 'b': the cell is missing; pass --missing drop-rows, drop-columns or mean, or fill it"
+            "t.csv, line 4, column 'b': the cell is missing; pass `missing` = drop-rows, drop-columns or mean, or fill it"
         );
         let table = read(&text, &ReadOptions { missing: Missing::Mean, ..ReadOptions::default() }).unwrap();
         assert_eq!(data(&table), [1.0, 2.0, 3.0, 2.0]);

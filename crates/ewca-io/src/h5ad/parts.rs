@@ -175,7 +175,7 @@ fn entries(h5ad: &H5ad, place: &str) -> Result<[(H5Dataset, String); 2], Error> 
 
 /// How many rows of a dataset are stored together. A layout of which all must be read for a few rows is refused.
 fn rows_together(dataset: &H5Dataset, path: &str, file: &str) -> Result<usize, Error> {
-    let refused = |what: String, advice: &str| Err(Error::unsupported(file, format!("{path} {what}"), advice));
+    let refused = |what: String, advice: &'static str| Err(Error::unsupported(file, format!("{path} {what}"), advice));
     let Some(chunk) = dataset.chunk_dims() else { return Ok(1) };
     let wide = dataset.shape().into_iter().zip(&chunk).skip(1);
     let width = wide.map(|(size, &chunk)| size.div_ceil(chunk.max(1)).saturating_mul(chunk));

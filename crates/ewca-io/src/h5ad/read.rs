@@ -5,13 +5,14 @@ use std::path::Path;
 
 use rust_hdf5::{DatatypeMessage, H5Dataset, H5File, H5Group, Hdf5Error, ReadNumeric};
 
-use crate::error::{closest, counted, excerpt, truth_name};
+use crate::error::OptionName::{Filter, Label, Transpose};
+use crate::error::{closest, counted, excerpt, phrase, truth_name};
 use crate::finish::Draft;
 use crate::forecast::Shape;
 use crate::memory::check_room;
 use crate::source::{claim_limit, contained};
 use crate::sparse::{Compressed, Major, natural_numbers};
-use crate::{DenseValues, Error, ReadOptions, Role, SparseValues, Values};
+use crate::{DenseValues, Error, OptionName, ReadOptions, SparseValues, Values};
 
 use super::guard;
 
@@ -23,7 +24,7 @@ pub(crate) fn read(path: &Path, file: &str, options: &ReadOptions) -> Result<Dra
 fn decode(path: &Path, file: &str, options: &ReadOptions) -> Result<Draft, Error> {
     if options.transpose && (options.label.is_some() || options.filter.is_some()) {
         return Err(Error::Options {
-            problem: "--label and --where name columns of obs, and --transpose makes samples of var".into(),
+            problem: phrase![Label, " and ", Filter, " name columns of obs, and ", Transpose, " makes samples of var"],
             advice: "leave out one of the two".into(),
         });
     }
@@ -34,7 +35,7 @@ fn decode(path: &Path, file: &str, options: &ReadOptions) -> Result<Draft, Error
     let (rows, columns) = (values.rows(), values.columns());
     h5ad.check_size([rows, columns], [index.len(), features.len()])?;
     let (ids, labels) = h5ad.names_of_rows(index, options)?;
-    let filter = options.filter.as_ref().map(|(name, _)| h5ad.obs_column(name, Role::Filter, rows));
+    let filter = options.filter.as_ref().map(|(name, _)| h5ad.obs_column(name, OptionName::Filter, rows));
     Ok(Draft {
         texts: Vec::new(),
         left_out: Vec::new(),
@@ -193,10 +194,10 @@ impl<'a> H5ad<'a> {
     ) -> Result<(Vec<String>, Option<Vec<String>>), Error> {
         let rows = index.len();
         let ids = match &options.id {
-            Some(name) => self.obs_column(name, Role::Id, rows)?,
+            Some(name) => self.obs_column(name, OptionName::Id, rows)?,
             None => index,
         };
-        let labels = options.label.as_ref().map(|name| self.obs_column(name, Role::Label, rows));
+        let labels = options.label.as_ref().map(|name| self.obs_column(name, OptionName::Label, rows));
         Ok((ids, labels.transpose()?))
     }
 
@@ -302,7 +303,7 @@ impl<'a> H5ad<'a> {
         Ok(names)
     }
 
-    fn obs_column(&self, name: &str, role: Role, rows: usize) -> Result<Vec<String>, Error> {
+    fn obs_column(&self, name: &str, role: OptionName, rows: usize) -> Result<Vec<String>, Error> {
         let known = self.columns("obs")?;
         let group = self.frame("obs")?;
         if !known.iter().any(|column| column == name) {

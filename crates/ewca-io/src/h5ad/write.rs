@@ -112,7 +112,7 @@ impl Places {
             _ if samples == obs.len() => (0..samples).collect(),
             Some(ids) => places(ids, &obs, "observation", &file)?,
             None => {
-                let problem = format!("{file}: has {} observations for {samples} samples", obs.len());
+                let problem = format!("{file}: has {} observations for {samples} samples", obs.len()).into();
                 let advice = "give the file that the model was fitted on".into();
                 return Err(Error::Options { problem, advice });
             }
@@ -128,7 +128,7 @@ fn places(names: &[String], known: &[String], what: &str, file: &str) -> Result<
     let all: HashMap<&str, usize> = known.iter().enumerate().map(|(at, name)| (name.as_str(), at)).collect();
     let place = |name: &String| {
         all.get(name.as_str()).copied().ok_or_else(|| Error::Options {
-            problem: format!("{file}: has no {what} '{}'", excerpt(name.as_bytes())),
+            problem: format!("{file}: has no {what} '{}'", excerpt(name.as_bytes())).into(),
             advice: "give the file that the model was fitted on".into(),
         })
     };

@@ -7,11 +7,11 @@
 mod element;
 mod variable;
 
-use crate::error::{counted, excerpt};
+use crate::error::{another_column, counted, excerpt, phrase};
 use crate::finish::Draft;
 use crate::forecast::Shape;
 use crate::source::growth_limit;
-use crate::{Error, ReadOptions};
+use crate::{Error, OptionName, ReadOptions};
 use element::{Elements, Kind};
 use variable::{Class, Header};
 
@@ -136,7 +136,7 @@ impl<'a> Mat<'a> {
             [] => Err(Error::Nothing {
                 file: self.file.into(),
                 what: "variable with rows and columns of numbers",
-                advice: "save one, or name one with --array",
+                advice: phrase!["save one, or name one with ", OptionName::Array],
             }),
             _ => Err(Error::Choose {
                 file: self.file.into(),
@@ -172,7 +172,7 @@ impl<'a> Mat<'a> {
         if texts.len() != samples {
             let name = excerpt(variable.header.name.as_bytes());
             let what = format!("its variable '{name}' has {} for {samples} samples", counted(texts.len(), "element"));
-            return Err(Error::unsupported(self.file, what, "name another with --label or --id"));
+            return Err(Error::unsupported(self.file, what, another_column()));
         }
         Ok(texts)
     }

@@ -147,7 +147,7 @@ pub fn model_bytes(file: &ModelFile) -> Result<Vec<u8>, Error> {
 
 fn cannot_write(name: &str, problem: &str) -> Error {
     Error::Options {
-        problem: format!("{name}: the model cannot be written: {}", one_line(problem)),
+        problem: format!("{name}: the model cannot be written: {}", one_line(problem)).into(),
         advice: "report this, with the command and the data".into(),
     }
 }

@@ -216,9 +216,8 @@ fn weights_and_counts_are_given_after_the_team() {
 
 #[test]
 fn axes_are_partial_where_the_data_may_have_more() {
-    let reduced = |samples: &Samples<'_>, axes: usize| {
-        Span::new(samples, Reduction { axes, stop: StopFlag::default() }).unwrap()
-    };
+    let reduced =
+        |samples: &Samples<'_>, axes: usize| Span::new(samples, Reduction { axes, stop: StopFlag::default() }).unwrap();
     // 20 samples in three of five directions: three axes are all there are, and two are not.
     let three = testing::gaussian(20, 3, 5);
     let data: Vec<f64> = (0..100).map(|at| if at % 5 < 3 { three[at / 5 * 3 + at % 5] } else { 0.0 }).collect();

@@ -1,0 +1,82 @@
+//! Arguments of `ewca path`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::job::{Limits, PathJob, Steps};
+use super::method::{EndingArgs, LimitArgs, MethodArgs};
+use super::report::ReportOutput;
+use super::table::{PreprocessingArgs, TableArgs, WeightArgs};
+use super::values::Numbers;
+use super::{examples, values};
+
+/// Fit along a sequence of epsilons, and say where the components collapse.
+///
+/// Epsilon says how far each sample's mass spreads over its neighbours (towards 0 the result is PCA); perplexity says the same
+/// as a number of neighbours. Each fit starts from its neighbour with the smaller epsilon.
+#[derive(Debug, Args)]
+#[command(after_help = examples::PATH)]
+pub struct PathArgs {
+    /// The table, in any format that `ewca fit` reads; `-` is standard input
+    input: PathBuf,
+
+    /// The epsilons: FROM:TO:COUNT (a constant factor apart), or a list such as 5,10,50 [default: 20 from PCA to just past the
+    /// collapse]
+    #[arg(long, value_name = "RANGE", value_parser = values::epsilons, conflicts_with = "perplexities", allow_hyphen_values = true)]
+    epsilons: Option<Numbers>,
+
+    /// The perplexities instead, such as 2,5,10
+    #[arg(long, value_name = "LIST", value_parser = values::perplexities, allow_hyphen_values = true)]
+    perplexities: Option<Numbers>,
+
+    /// The file for the table: .csv, .tsv, .parquet, .arrow or .npy
+    #[arg(short, long, value_name = "FILE", default_value = "ewca-out/path.csv", value_parser = values::table_file)]
+    output: PathBuf,
+
+    #[command(flatten)]
+    report: ReportOutput,
+
+    #[command(flatten)]
+    table: TableArgs,
+
+    #[command(flatten)]
+    weights: WeightArgs,
+
+    #[command(flatten)]
+    preprocessing: PreprocessingArgs,
+
+    #[command(flatten)]
+    method: MethodArgs,
+
+    #[command(flatten)]
+    limits: LimitArgs,
+
+    #[command(flatten)]
+    ending: EndingArgs,
+}
+
+impl PathArgs {
+    pub fn into_job(self) -> Result<PathJob, String> {
+        let params = self.method.params()?;
+        params.clone().check().map_err(|error| error.to_string())?;
+        let limits = Limits::from(self.limits);
+        let steps = match (self.epsilons, self.perplexities) {
+            (Some(Numbers(epsilons)), _) => Steps::Epsilons(epsilons),
+            (_, Some(Numbers(perplexities))) => Steps::Perplexities(perplexities),
+            _ => Steps::Automatic,
+        };
+        Ok(PathJob {
+            weighting: self.weights.into_weighting(),
+            table: self.table.into_job(self.input, limits.max_memory),
+            preprocessing: self.preprocessing.into_steps(),
+            components: self.method.components,
+            params,
+            steps,
+            limits,
+            output: self.output,
+            report: self.report.wish(),
+            allow_unconverged: self.ending.allow_unconverged,
+        })
+    }
+}

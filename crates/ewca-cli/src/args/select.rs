@@ -1,0 +1,70 @@
+//! Arguments of `ewca select`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::job::{Limits, SelectJob};
+use super::method::{EndingArgs, LimitArgs, SplitArgs};
+use super::table::{PreprocessingArgs, TableArgs};
+use super::values::{Counts, Numbers};
+use super::{examples, values};
+
+/// Choose k and epsilon by how well nearest neighbours in the scores tell the classes of --label.
+///
+/// The protocol of the paper: the subspaces are found on all samples, without labels; for each of many stratified 50/50 splits
+/// epsilon is chosen on splits of the train half alone, and the test half is classified by its nearest neighbour. Without
+/// --label there is nothing to measure, and a rule of thumb is given as such.
+#[derive(Debug, Args)]
+#[command(after_help = examples::SELECT)]
+pub struct SelectArgs {
+    /// The table, in any format that `ewca fit` reads; `-` is standard input
+    input: PathBuf,
+
+    /// The numbers of components: a range such as 4..12, or a list such as 3,5,10
+    #[arg(short = 'k', long, value_name = "RANGE", default_value = "2..10", value_parser = values::counts)]
+    components: Counts,
+
+    /// The epsilons: FROM:TO:COUNT (a constant factor apart), or a list such as 5,10,50 [default: 20, from the variances]
+    #[arg(long, value_name = "RANGE", value_parser = values::epsilons, allow_hyphen_values = true)]
+    epsilons: Option<Numbers>,
+
+    #[command(flatten)]
+    splits: SplitArgs,
+
+    /// The seed of the splits
+    #[arg(long, value_name = "S", default_value = "0")]
+    seed: u64,
+
+    /// The file for the table: .csv, .tsv, .parquet or .arrow
+    #[arg(short, long, value_name = "FILE", default_value = "ewca-out/select.csv", value_parser = values::table_file)]
+    output: PathBuf,
+
+    #[command(flatten)]
+    table: TableArgs,
+
+    #[command(flatten)]
+    preprocessing: PreprocessingArgs,
+
+    #[command(flatten)]
+    limits: LimitArgs,
+
+    #[command(flatten)]
+    ending: EndingArgs,
+}
+
+impl SelectArgs {
+    pub fn into_job(self) -> SelectJob {
+        let limits = Limits::from(self.limits);
+        SelectJob {
+            table: self.table.into_job(self.input, limits.max_memory),
+            preprocessing: self.preprocessing.into_steps(),
+            components: self.components.0,
+            epsilons: self.epsilons.map(|Numbers(epsilons)| epsilons),
+            protocol: self.splits.protocol(self.seed),
+            limits,
+            output: self.output,
+            allow_unconverged: self.ending.allow_unconverged,
+        }
+    }
+}

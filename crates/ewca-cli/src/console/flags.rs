@@ -1,0 +1,100 @@
+//! What options are called on the command line: libraries name them by their fields.
+
+use ewca_io::{OptionName, Phrase};
+
+use crate::console::command_line::shell_word;
+
+/// A message of the readers and writers of files.
+pub fn in_flags(message: &Phrase) -> String {
+    message.in_words(|option, value| {
+        let name = flag(option);
+        match value {
+            // A flag without a value.
+            Some(_) if option == OptionName::Header => name.into(),
+            Some(value) => format!("{name} {}", shell_word(value)),
+            None => name.into(),
+        }
+    })
+}
+
+fn flag(option: OptionName) -> &'static str {
+    match option {
+        OptionName::Label => "--label",
+        OptionName::Id => "--id",
+        OptionName::Ignore => "--ignore",
+        OptionName::Filter => "--where",
+        OptionName::Header => "--no-header",
+        OptionName::Delimiter => "--delimiter",
+        OptionName::Missing => "--missing",
+        OptionName::Array => "--array",
+        OptionName::Transpose => "--transpose",
+        OptionName::Format => "--format",
+        OptionName::MaxBytes => "--max-memory",
+        OptionName::NormalizeTotal => "--normalize-total",
+        OptionName::TopVariable => "--top-variable",
+    }
+}
+
+/// A parameter of a fit. What is in capitals is a variable of the environment.
+pub fn parameter(name: &str) -> String {
+    match name {
+        "k" => "-k".into(),
+        "landmarks" => "--approximate".into(),
+        "inner_steps" => "--mm-inner-steps".into(),
+        name if name.starts_with(|first: char| first.is_ascii_uppercase()) => name.into(),
+        name => format!("--{}", name.replace('_', "-")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The options of `ewca fit`, as they are typed.
+    fn known() -> Vec<String> {
+        let program = crate::args::command();
+        let fit = program.find_subcommand("fit").unwrap();
+        let long = fit.get_arguments().filter_map(|argument| argument.get_long()).map(|name| format!("--{name}"));
+        let short = fit.get_arguments().filter_map(|argument| argument.get_short()).map(|name| format!("-{name}"));
+        long.chain(short).collect()
+    }
+
+    /// Errors once named --max-bytes and --k, which never existed.
+    #[test]
+    fn every_flag_exists() {
+        let known = known();
+        for option in OptionName::ALL {
+            assert!(known.iter().any(|name| name == flag(option)), "{option:?}");
+        }
+        let parameters = [
+            "k",
+            "epsilon",
+            "perplexity",
+            "tolerance",
+            "max_iterations",
+            "threads",
+            "inner_steps",
+            "landmarks",
+            "solver",
+            "weights",
+        ];
+        for name in parameters {
+            assert!(known.contains(&parameter(name)), "{name}");
+        }
+        assert_eq!(parameter("EWCA_SIMD"), "EWCA_SIMD");
+    }
+
+    #[test]
+    fn values_are_words_of_a_shell() {
+        let place = ewca_io::Place::Line(2);
+        let error = ewca_io::Error::NotANumber { file: "t".into(), place, column: "a b".into(), cell: "x".into() };
+        assert_eq!(
+            in_flags(&error.message()),
+            "t, line 2, column 'a b': 'x' is not a number; pass --label 'a b' or --id 'a b' if that column holds names, \
+             --ignore 'a b' to leave it out, or mend the cell"
+        );
+        let error = ewca_io::Error::EmptyName { file: "t".into(), position: 3 };
+        let said = "t: feature 3 has an empty name; name it, or pass --no-header if the first line holds data";
+        assert_eq!(in_flags(&error.message()), said);
+    }
+}
