@@ -6,7 +6,7 @@ const ROWS: usize = 12;
 const COLUMNS: usize = 4;
 
 fn entry(row: usize, column: usize) -> f64 {
-    ((row * row + 3 * column) as f64 * 0.37).sin() + if row % 2 == 0 { 2.0 } else { 0.0 }
+    ((row * row + 3 * column) as f64 * 0.37).sin() + if row.is_multiple_of(2) { 2.0 } else { 0.0 }
 }
 
 fn data() -> Vec<f64> {
