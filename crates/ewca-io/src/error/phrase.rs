@@ -80,7 +80,7 @@ impl OptionName {
 /// A text that may name options. Whoever shows it says what they are called; shown as it is, it names the fields that hold them.
 ///
 /// ```
-/// use ewca_io::{Error, OptionName};
+/// use ewca_io::Error;
 ///
 /// let error = Error::AllMissing { file: "t.csv".into(), what: "row" };
 /// assert_eq!(error.to_string(), "t.csv: every row has a missing cell; choose another `missing`");
