@@ -41,7 +41,8 @@ pub fn explained(path: &Path) -> HashSet<String> {
     lines.filter(|(_, reason)| !reason.starts_with(OPEN)).map(|(name, _)| name.to_string()).collect()
 }
 
-/// Prints the survivors, and writes the section: files that were not tried now keep what it says of them, and reasons stay.
+/// Prints the survivors, and writes the section: files that were not tried now keep what it says of them, unless they are gone; reasons and
+/// the text above the table stay.
 pub fn write(path: &Path, rows: &[Row]) -> Result<(), String> {
     for row in rows {
         for survivor in &row.missed {
@@ -61,12 +62,13 @@ pub fn write(path: &Path, rows: &[Row]) -> Result<(), String> {
     let (Some(begin), Some(end)) = (old.find(BEGIN), old.find(END)) else {
         return Err(format!("{}: the marks {BEGIN} and {END} are missing", path.display()));
     };
-    let section = section(&old[begin + BEGIN.len()..end], rows);
+    let root = path.parent().and_then(Path::parent).unwrap_or(Path::new("."));
+    let section = section(&old[begin + BEGIN.len()..end], rows, |file| root.join(file).exists());
     let new = format!("{}{BEGIN}\n{section}{}", &old[..begin], &old[end..]);
     std::fs::write(path, new).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-fn section(old: &str, rows: &[Row]) -> String {
+fn section(old: &str, rows: &[Row], is_there: impl Fn(&str) -> bool) -> String {
     let mut lines: BTreeMap<String, [usize; 4]> = BTreeMap::new();
     let mut reasons: HashMap<&str, &str> = HashMap::new();
     let mut survivors: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -76,13 +78,16 @@ fn section(old: &str, rows: &[Row]) -> String {
             && let [Ok(caught), Ok(late), Ok(missed), Ok(unviable)] =
                 [caught, late, missed, unviable].map(|cell| cell.parse())
             && path.ends_with(".rs")
+            && is_there(path)
         {
             lines.insert(path.to_string(), [caught, late, missed, unviable]);
         }
         if let Some((name, reason)) = line.strip_prefix("- ").and_then(|line| line.split_once(REASON)) {
             reasons.insert(name, reason);
             let path = name.split_whitespace().next().unwrap_or_default();
-            survivors.entry(path.to_string()).or_default().push(line.to_string());
+            if is_there(path) {
+                survivors.entry(path.to_string()).or_default().push(line.to_string());
+            }
         }
     }
     for row in rows {
@@ -93,7 +98,8 @@ fn section(old: &str, rows: &[Row]) -> String {
         });
         survivors.insert(row.path.clone(), list.collect());
     }
-    let mut text = format!("\n{HEAD}");
+    let above = old.find("| file |").map_or("\n", |at| old[..at].trim_start_matches('\n'));
+    let mut text = format!("{above}{HEAD}");
     let mut total = [0; 4];
     for (path, counts) in &lines {
         text += &table_line(path, counts);
