@@ -140,12 +140,14 @@ fn write_new(path: &Path, bytes: &[u8]) -> Result<(), String> {
     std::fs::write(path, bytes).map_err(wrong)
 }
 
-/// Removes files of the copy that the tree does not have.
+/// Removes files of the copy that the tree does not have, and folders that are empty then.
 fn remove_others(folder: &Path, copy: &Path, names: &HashSet<&str>) -> Result<(), String> {
     let entries = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     for path in entries.flatten().map(|entry| entry.path()) {
         if path.is_dir() {
             remove_others(&path, copy, names)?;
+            // Succeeds where nothing is left in it.
+            let _ = std::fs::remove_dir(&path);
         } else if let Ok(name) = path.strip_prefix(copy)
             && !names.contains(&*name.to_string_lossy())
         {

@@ -242,6 +242,8 @@ impl Drop for Lock {
         if self.is_done {
             let _ = fs::remove_file(&self.path);
         }
+        // Closing the file is not enough where a process is just being started: it has the file too, until it runs its program.
+        let _ = self.file.unlock();
     }
 }
 
