@@ -56,6 +56,8 @@ mod tests {
     fn grids_go_by_equal_factors_from_end_to_end() {
         let doubled = geometric(1.0, 8.0, 4);
         assert_eq!((doubled.len(), doubled[0], doubled[3]), (4, 1.0, 8.0));
+        // The end is the one that was given, to the last bit, where powers are not.
+        assert_eq!(geometric(0.37, 6.04, 3)[2], 6.04);
         assert!((doubled[1] - 2.0).abs() + (doubled[2] - 4.0).abs() < 1e-12, "{doubled:?}");
         assert_eq!((geometric(3.0, 7.0, 1), geometric(3.0, 7.0, 0)), (vec![3.0], vec![]));
         let data = crate::testing::gaussian(30, 4, 3);

@@ -101,7 +101,8 @@ mod tests {
     #[test]
     fn components_are_the_eigenvectors_of_the_covariance() {
         let (n, d) = (20, 5);
-        let data = gaussian(n, d, 4);
+        // In units that are far from 1.
+        let data: Vec<f64> = gaussian(n, d, 4).iter().map(|x| 40.0 * x).collect();
         let weights: Vec<f64> = (0..n).map(|i| (i % 3) as f64).collect();
         let samples = Samples::new(&data, n, d).unwrap().with_weights(&weights).unwrap();
         let (mean, a) = (samples.mean(), samples.weights());

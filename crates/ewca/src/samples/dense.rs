@@ -35,10 +35,6 @@ impl<T: Scalar> Dense<'_, T> {
         }
     }
 
-    fn entries(&self) -> usize {
-        self.rows * self.columns
-    }
-
     /// Writes the rows `rows` (their numbers), features `columns`, less the mean, into `panel`, row after row, each times
     /// `scale(row)`.
     fn fill_centred(
@@ -97,7 +93,7 @@ impl<T: Scalar> Rows for Dense<'_, T> {
 
     fn total_variance(&self, weights: &[f64], mean: &[f64]) -> f64 {
         let blocks = parallel::blocks(self.rows, parallel::lines_of(self.columns, BLOCK, 1..=usize::MAX));
-        let parts = parallel::map(&blocks, self.entries(), |block| {
+        let parts = parallel::map(&blocks, parallel::work(&[self.rows, self.columns]), |block| {
             let square = |i: usize| self.line(i).iter().zip(mean).map(|(&x, m)| (x.into() - m).powi(2)).sum::<f64>();
             block.map(|i| weights[i] * square(i)).sum::<f64>()
         });
@@ -137,7 +133,7 @@ impl<T: Scalar> Rows for Dense<'_, T> {
             (parallel::blocks(self.rows, size), parallel::blocks(self.columns, self.columns))
         };
         let tiles = parallel::blocks(rows.len() * columns.len(), 1);
-        let parts = parallel::map(&tiles, self.entries(), |tile| {
+        let parts = parallel::map(&tiles, parallel::work(&[self.rows, self.columns]), |tile| {
             let (rows, columns) = (&rows[tile.start / columns.len()], &columns[tile.start % columns.len()]);
             let origin = &self.line(0)[columns.clone()];
             let mut sum = vec![0.0; columns.len()];

@@ -199,6 +199,17 @@ fn states_of_other_shapes_do_not_belong() {
 }
 
 #[test]
+fn a_solver_forgets_what_it_has_seen() {
+    let (mut objective, mut state) = problem(0.3);
+    state.step(&mut objective, &Goal { relative_gradient: 1e-9, marginal_error: 1e-13 }).unwrap();
+    // What L-BFGS remembers is of these five axes; without it, it belongs to any.
+    let belongs = |state: &State, rank| state.running.belongs_to(Solver::Lbfgs, rank, K);
+    assert_eq!([5, 7].map(|rank| belongs(&state, rank)), [true, false]);
+    state.forget();
+    assert_eq!([5, 7].map(|rank| belongs(&state, rank)), [true, true]);
+}
+
+#[test]
 fn a_plan_can_be_tightened_and_solvers_have_names() {
     let (mut objective, mut state) = problem(0.3);
     state.point = objective.evaluate(0.3, state.point.frame.clone(), vec![0.0; N], &mut Balancer::default(), 1e-2);
