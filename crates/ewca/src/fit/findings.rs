@@ -8,7 +8,7 @@ use super::model::Model;
 /// A single feature has the first component to itself from this squared loading on ...
 const DOMINANT_LOADING: f64 = 0.95;
 /// ... and the data too, from this part of their variance on.
-const DOMINANT_VARIANCE: f64 = 0.5;
+const DOMINANT_VARIANCE: f64 = 0.9;
 /// Variance outside of the axes, and mass between samples that were not looked at, from which on they are worth a word.
 const MUCH_OMITTED_VARIANCE: f64 = 0.01;
 const MUCH_SKIPPED_MASS: f64 = 1e-9;
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(of(100.0, 2).findings(), []);
         // Alone in a component that explains little it says nothing about the data.
         let mut small = model.clone();
-        small.explained_variance_ratio[0] = 0.49;
+        small.explained_variance_ratio[0] = 0.89;
         assert_eq!(small.findings(), []);
         let mut shared = model;
         let loadings: Vec<f64> = vec![0.3, 0.94f64.sqrt(), 0.0, 0.0];
