@@ -4,27 +4,10 @@ use std::time::Duration;
 
 /// `1 sample`, `2 samples`.
 pub use ewca_io::counted as count;
+pub use ewca_report::{accuracy, number};
 
 /// The width that everything printed stays within.
 pub const WIDTH: usize = 80;
-
-/// A number with four significant digits, in scientific form when it is very small or large.
-pub fn number(value: f64) -> String {
-    let size = value.abs();
-    if size == 0.0 {
-        return "0".into();
-    }
-    if !(1e-3..1e6).contains(&size) {
-        return format!("{value:.2e}");
-    }
-    let before_point = size.log10().floor() as i32 + 1;
-    format!("{value:.*}", (4 - before_point).max(0) as usize)
-}
-
-/// An accuracy: one digit and its magnitude.
-pub fn accuracy(value: f64) -> String {
-    if value == 0.0 { "0".into() } else { format!("{value:.0e}") }
-}
 
 /// A fraction as a percentage.
 pub fn percent(fraction: f64) -> String {
@@ -80,12 +63,6 @@ pub fn flowed<'w>(words: impl Iterator<Item = &'w str>, (first, others): (usize,
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_keep_four_digits() {
-        let shown: Vec<String> = [0.0, 1.0, 12.3456, -1234.56, 98765.4, 0.012345, 1e-5, 2.5e7].map(number).to_vec();
-        assert_eq!(shown, ["0", "1.000", "12.35", "-1235", "98765", "0.01235", "1.00e-5", "2.50e7"]);
-    }
 
     #[test]
     fn times_have_units() {
