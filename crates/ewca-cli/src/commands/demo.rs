@@ -9,7 +9,7 @@ use ewca::{Ewca, Matrix, Model, Params, Pca, Samples, geometric};
 use ewca_eval::{Labels, Neighbours, errors_of_new};
 use ewca_io::{Missing, ModelFile, Preprocessing, ReadOptions, RoleColumns, read_table_from};
 
-use crate::args::{DemoJob, ReportWish, Wanted};
+use crate::args::{DemoJob, ReportWish};
 use crate::commands::report::ReportSource;
 use crate::console::command_line::CommandLine;
 use crate::console::failure::Failure;
@@ -49,12 +49,8 @@ pub fn run(job: &DemoJob, console: Console) -> Result<Outcome, Failure> {
 
     let mut folder = ResultsFolder::make(&job.output)?;
     let samples = train.samples().map_err(refused)?;
-    let wanted = Wanted { components: COMPONENTS, ..Wanted::default() };
-    let params = Ewca::params(COMPONENTS)
-        .tolerance(wanted.tolerance)
-        .max_iterations(wanted.max_iterations)
-        .restarts(wanted.restarts)
-        .seed(wanted.seed);
+    let params = Ewca::params(COMPONENTS);
+    let wanted = params.check_ref().map_err(refused)?;
     let fit_clock = Instant::now();
     let model = params.clone().fit(&samples).map_err(refused)?;
     let fit = fit_clock.elapsed();

@@ -50,8 +50,8 @@ pub fn run_shared(job: &FitJob, checked: Result<(), Failure>, console: Console) 
 fn fit(job: &FitJob, coordinator: &impl Coordinator, console: Console) -> Result<Outcome, Failure> {
     let clock = Instant::now();
     let name = job.table.input.name();
-    let report = job.report.as_ref().map(|_| Reporting { components: job.wanted.components, steps: 0 });
-    let exports = Some((&job.exports, job.wanted.components));
+    let report = job.report.as_ref().map(|_| Reporting { components: job.wanted.components(), steps: 0 });
+    let exports = Some((&job.exports, job.wanted.components()));
     let plan = memory::Plan { params: &job.params, limits: job.limits, file: &name, report, exports };
     let purpose = Purpose::Fit { steps: &job.preprocessing, weighting: job.weighting.as_ref() };
     let preparation = Preparation { table: &job.table, purpose, plan };
@@ -113,7 +113,7 @@ impl Ready {
     /// Makes sure that all that is wanted can be written: a long fit should not find out at its end.
     fn make(job: &FitJob, rows: usize, checksum: u64, writes: bool, console: Console) -> Result<Self, Failure> {
         let state = job.resume.as_deref().map(|file| checkpoint::read(file, checksum)).transpose()?;
-        let watcher = Watcher::new(Work::Attempts(job.wanted.restarts.saturating_add(1)), console);
+        let watcher = Watcher::new(Work::Attempts(job.wanted.restarts().saturating_add(1)), console);
         if !writes {
             return Ok(Self { state, folder: None, watcher });
         }

@@ -4,10 +4,9 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use ewca::{Approximation, Finding, Model, Termination};
+use ewca::{Approximation, CheckedParams, Finding, Model, Termination};
 use ewca_io::{Settled, Values};
 
-use crate::args::Wanted;
 use crate::console::terminal::{self, Verbosity};
 use crate::console::text::{accuracy, bytes, count, number, percent, time, wrapped};
 use crate::input::table::Dataset;
@@ -69,7 +68,7 @@ pub struct FitAccount<'a> {
     /// The names of its features.
     pub features: &'a [String],
     /// What was asked of it.
-    pub wanted: &'a Wanted,
+    pub wanted: &'a CheckedParams,
     /// Where the time of the run went.
     pub times: Times,
     /// Where the results are.
@@ -99,7 +98,7 @@ impl FitAccount<'_> {
     fn in_words(&self, finding: &Finding) -> Option<String> {
         let Self { model, wanted, .. } = self;
         let gradient = accuracy(model.certificate.relative_gradient);
-        let (tolerance, iterations) = (accuracy(wanted.tolerance), count(model.iterations, "iteration"));
+        let (tolerance, iterations) = (accuracy(wanted.tolerance()), count(model.iterations, "iteration"));
         let (perplexity, epsilon) = (number(model.perplexity.overall), number(model.epsilon));
         Some(match finding {
             Finding::NotConverged { termination: Termination::Interrupted } => format!(
@@ -194,7 +193,7 @@ impl FitAccount<'_> {
             format!(
                 "Converged{kernel}: no turn of the subspace improves it (relative gradient {}, wanted {}); {}",
                 accuracy(certificate.relative_gradient),
-                accuracy(self.wanted.tolerance),
+                accuracy(self.wanted.tolerance()),
                 near.map_or("the", |_| "by exact rows the")
             )
         } else {
