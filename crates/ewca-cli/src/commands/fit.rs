@@ -84,17 +84,8 @@ fn fit(job: &FitJob, coordinator: &impl Coordinator, console: Console) -> Result
     let outcome = Outcome::of(&model).allowing_doubtful(job.allow_unconverged);
     let Some(folder) = folder else { return Ok(outcome) };
 
-    let file = ModelFile {
-        model,
-        preprocessing: data.preprocessing.clone(),
-        ids: data.ids.clone(),
-        labels: data.table.labels.clone(),
-        columns: RoleColumns { label: job.table.read.label.clone(), id: job.table.read.id.clone() },
-        params: job.params.clone(),
-        program: env!("CARGO_PKG_VERSION").into(),
-        training_checksum,
-        has_checksum: true,
-    };
+    let columns = RoleColumns { label: job.table.read.label.clone(), id: job.table.read.id.clone() };
+    let file = data.model_file(model, job.params.clone(), columns, training_checksum);
     let times = Times { read, fit, total: clock.elapsed() };
     let results = Results { job, data, samples: &samples, params: &params, file: &file, times, peak };
     results.write(folder, !coordinator.shares_rows(), console)?;
@@ -255,13 +246,7 @@ impl Results<'_> {
         let mut written = Vec::new();
         let mut is_inside = false;
         for (file, staged) in exports {
-            match folder.name_of(&file.file) {
-                Some(name) => {
-                    is_inside = true;
-                    folder.add(&name, staged)?;
-                }
-                None => staged.commit()?,
-            }
+            is_inside |= folder.add_or_commit(&file.file, staged)?;
             written.push(file);
         }
         if is_inside {

@@ -91,7 +91,7 @@ impl ResultsFolder {
     }
 
     /// The name that a file has in this folder, if it is in it.
-    pub fn name_of(&self, file: &Path) -> Option<String> {
+    fn name_of(&self, file: &Path) -> Option<String> {
         let name = file.file_name()?.to_str()?;
         let parent = file.parent()?;
         let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
@@ -120,6 +120,16 @@ impl ResultsFolder {
         }
         self.staged.push((name.into(), staged));
         Ok(())
+    }
+
+    /// Takes a file that is complete into the folder, or puts it into its place, where that is elsewhere. Says whether it is in here.
+    pub fn add_or_commit(&mut self, file: &Path, staged: Staged) -> Result<bool, Failure> {
+        let name = self.name_of(file);
+        match &name {
+            Some(name) => self.add(name, staged)?,
+            None => staged.commit()?,
+        }
+        Ok(name.is_some())
     }
 
     /// Puts the files of a fit in their places, and then the summary: it vouches for them.
