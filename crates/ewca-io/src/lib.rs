@@ -34,6 +34,7 @@ mod forecast;
 mod format;
 mod h5ad;
 mod inspect;
+mod limit;
 mod mat;
 mod memory;
 mod model;

@@ -6,13 +6,9 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use crate::error::file_name;
-use crate::memory::{available_memory, check_room};
+use crate::limit::Limit;
+use crate::memory::check_room;
 use crate::{Error, ReadOptions};
-
-/// A compressed file may always grow to this size ...
-const FREE_GROWTH: u64 = 1 << 30;
-/// ... and beyond it to this many times its own. Tables of text shrink 3 to 20 times.
-const LARGEST_RATIO: u64 = 256;
 
 /// What there is at a path that can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +76,7 @@ thread_local! {
 pub(crate) fn load_from(reader: impl Read, length: u64, file: &str, options: &ReadOptions) -> Result<Vec<u8>, Error> {
     #[cfg(test)]
     LOADS.set(LOADS.get() + 1);
-    let bytes = take(reader, Limit::of_plain(options), length).map_err(|failure| failure.into_error(file))?;
+    let bytes = take(reader, Limit::of_plain(options), length, file)?;
     if bytes.is_empty() {
         return Err(Error::Empty { file: file.into() });
     }
@@ -89,30 +85,27 @@ pub(crate) fn load_from(reader: impl Read, length: u64, file: &str, options: &Re
 
 /// Refuses a plain file that is too long.
 pub(crate) fn check_length(length: u64, file: &str, options: &ReadOptions) -> Result<(), Error> {
-    match options.max_bytes {
-        Some(limit) if length > limit => Err(Error::TooLarge { file: file.into(), limit }),
-        _ => Ok(()),
-    }
+    Limit::of_plain(options).check(length, file)
 }
 
 /// What `bytes` hold: the first bytes tell gzip and zstd from the rest, whatever the file is called.
 pub(crate) fn decompressed(bytes: Vec<u8>, file: &str, options: &ReadOptions) -> Result<Vec<u8>, Error> {
     let limit = Limit::of_compressed(bytes.len() as u64, options);
     let inside = if is_gzip(&bytes) {
-        take(flate2::read::MultiGzDecoder::new(&bytes[..]), limit, 0).map_err(|failure| (failure, "gzip"))
+        take(flate2::read::MultiGzDecoder::new(&bytes[..]), limit, 0, file).map_err(|error| (error, "gzip"))
     } else if is_zstd(&bytes) {
         zstd::stream::read::Decoder::with_buffer(&bytes[..])
-            .map_err(Failure::Io)
-            .and_then(|decoder| take(decoder, limit, 0))
-            .map_err(|failure| (failure, "zstd"))
+            .map_err(|source| Error::Read { file: file.into(), source })
+            .and_then(|decoder| take(decoder, limit, 0, file))
+            .map_err(|error| (error, "zstd"))
     } else {
         return Ok(bytes);
     };
     match inside {
         Ok(inside) if inside.is_empty() => Err(Error::Empty { file: file.into() }),
         Ok(inside) => Ok(inside),
-        Err((Failure::Io(error), format)) => Err(Error::malformed(file, format, compressed_problem(&error))),
-        Err((failure, _)) => Err(failure.into_error(file)),
+        Err((Error::Read { source, .. }, format)) => Err(Error::malformed(file, format, compressed_problem(&source))),
+        Err((error, _)) => Err(error),
     }
 }
 
@@ -172,80 +165,19 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// How many bytes a file of `compressed` bytes may claim to hold, where not all of them are held at once.
-pub(crate) fn claim_limit(compressed: u64, options: &ReadOptions) -> u64 {
-    options.max_bytes.unwrap_or(usual_growth(compressed))
-}
-
-fn usual_growth(compressed: u64) -> u64 {
-    FREE_GROWTH.max(compressed.saturating_mul(LARGEST_RATIO))
-}
-
-/// How many bytes may come out of `compressed` bytes, and be held.
-pub(crate) fn growth_limit(compressed: u64, options: &ReadOptions) -> u64 {
-    Limit::of_compressed(compressed, options).bytes
-}
-
-/// How many bytes a file may bring.
-#[derive(Debug, Clone, Copy)]
-struct Limit {
-    bytes: u64,
-    /// Whether it is what the machine has, and nobody's wish.
-    of_machine: bool,
-}
-
-impl Limit {
-    /// Of a file, or a pipe, as it is.
-    fn of_plain(options: &ReadOptions) -> Limit {
-        let free = || available_memory().unwrap_or(u64::MAX);
-        Limit { bytes: options.max_bytes.unwrap_or_else(free), of_machine: options.max_bytes.is_none() }
-    }
-
-    /// Of what is inside a compressed file. What comes out is held beside the numbers that it becomes.
-    fn of_compressed(compressed: u64, options: &ReadOptions) -> Limit {
-        if let Some(bytes) = options.max_bytes {
-            return Limit { bytes, of_machine: false };
-        }
-        let usual = usual_growth(compressed);
-        let free = available_memory().map_or(u64::MAX, |free| free / 3);
-        Limit { bytes: usual.min(free), of_machine: free < usual }
-    }
-
-    fn exceeded(self) -> Failure {
-        if self.of_machine { Failure::NoRoom(self.bytes) } else { Failure::Limit(self.bytes) }
-    }
-}
-
-enum Failure {
-    Io(io::Error),
-    Limit(u64),
-    NoRoom(u64),
-}
-
-impl Failure {
-    fn into_error(self, file: &str) -> Error {
-        match self {
-            Failure::Io(source) => Error::Read { file: file.into(), source },
-            Failure::Limit(limit) => Error::TooLarge { file: file.into(), limit },
-            Failure::NoRoom(bytes) => Error::NoRoom { file: file.into(), bytes },
-        }
-    }
-}
-
 /// Everything that `reader` gives, unless it is more than the limit. The buffer grows as bytes come; room for
 /// the `length` of a file that is there is made at once, where it can be.
-fn take(reader: impl Read, limit: Limit, length: u64) -> Result<Vec<u8>, Failure> {
-    if length > limit.bytes || check_room(length, "").is_err() {
-        return Err(if length > limit.bytes && !limit.of_machine { limit.exceeded() } else { Failure::NoRoom(length) });
-    }
+fn take(reader: impl Read, limit: Limit, length: u64, file: &str) -> Result<Vec<u8>, Error> {
+    limit.check(length, file)?;
+    check_room(length, file)?;
     let mut bytes = Vec::new();
     let _ = bytes.try_reserve_exact(usize::try_from(length).unwrap_or(0));
-    reader.take(limit.bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| match error.kind() {
-        io::ErrorKind::OutOfMemory => Failure::NoRoom(limit.bytes),
-        _ => Failure::Io(error),
+    reader.take(limit.bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(|source| match source.kind() {
+        io::ErrorKind::OutOfMemory => Error::NoRoom { file: file.into(), bytes: limit.bytes },
+        _ => Error::Read { file: file.into(), source },
     })?;
     if bytes.len() as u64 > limit.bytes {
-        return Err(limit.exceeded());
+        return Err(limit.exceeded(file));
     }
     Ok(bytes)
 }

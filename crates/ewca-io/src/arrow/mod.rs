@@ -25,8 +25,9 @@ use crate::columns::Columns;
 use crate::error::{excerpt, phrase};
 use crate::finish::Draft;
 use crate::forecast::Shape;
+use crate::limit::Limit;
 use crate::memory::make_room;
-use crate::source::{contained, growth_limit};
+use crate::source::contained;
 use crate::{DenseValues, Error, OptionName, Place, ReadOptions, TextCells, Values};
 
 pub(crate) use parts::ParquetParts;
@@ -63,13 +64,13 @@ pub(crate) fn parquet_shape(path: &Path, file: &str, options: &ReadOptions) -> O
 /// The shape that the messages of an Arrow file promise.
 pub(crate) fn ipc_shape(bytes: &[u8], file: &str, options: &ReadOptions) -> Option<Shape> {
     let promised = contained(file, "arrow", || {
-        let limit = growth_limit(bytes.len() as u64, options);
+        let limit = Limit::of_compressed(bytes.len() as u64, options);
         if bytes.starts_with(b"ARROW1") {
-            let rows = guard::check_file(bytes, limit).ok()?;
+            let rows = guard::check_file(bytes, limit.bytes).ok()?;
             let reader = FileReader::try_new(Cursor::new(bytes), None).ok()?;
             return Some(Shape::dense(rows, numeric_columns(&reader.schema(), file, options)?));
         }
-        let rows = guard::check_stream(bytes, limit).ok()?;
+        let rows = guard::check_stream(bytes, limit.bytes).ok()?;
         let reader = StreamReader::try_new(Cursor::new(bytes), None).ok()?;
         Some(Shape::dense(rows, numeric_columns(&reader.schema(), file, options)?))
     });
@@ -95,12 +96,12 @@ fn assigned(schema: &SchemaRef, file: &str, options: &ReadOptions) -> Result<(Ve
 
 fn decode_parquet(bytes: bytes::Bytes, file: &str, options: &ReadOptions) -> Result<Draft, Error> {
     let length = bytes.len() as u64;
-    let limit = growth_limit(length, options);
+    let limit = Limit::of_compressed(length, options);
     let problem = |error: &dyn std::fmt::Display| Error::malformed(file, "parquet", error);
     let builder = ParquetRecordBatchReaderBuilder::try_new(bytes.clone()).map_err(|error| problem(&error))?;
     let schema = builder.schema().clone();
     let claimed = *row_starts(builder.metadata(), length).map_err(|claim| problem(&claim))?.last().unwrap_or(&0);
-    pages::check(&bytes, builder.metadata(), limit).map_err(|claim| problem(&claim))?;
+    pages::check(&bytes, builder.metadata(), limit.bytes).map_err(|claim| problem(&claim))?;
     let batch_size = batch_size(&schema).min(claimed).max(1);
     let batches = builder.with_batch_size(batch_size).build().map_err(|error| problem(&error))?;
     read(schema, batches, "parquet", file, options, limit)
@@ -130,14 +131,14 @@ fn is_outside(column: &ColumnChunkMetaData, length: u64) -> bool {
 }
 
 fn decode_ipc(bytes: &[u8], file: &str, options: &ReadOptions) -> Result<Draft, Error> {
-    let limit = growth_limit(bytes.len() as u64, options);
+    let limit = Limit::of_compressed(bytes.len() as u64, options);
     let problem = |error| Error::malformed(file, "arrow", error);
     if bytes.starts_with(b"ARROW1") {
-        guard::check_file(bytes, limit).map_err(|problem| Error::malformed(file, "arrow", problem))?;
+        guard::check_file(bytes, limit.bytes).map_err(|problem| Error::malformed(file, "arrow", problem))?;
         let reader = FileReader::try_new(Cursor::new(bytes), None).map_err(problem)?;
         return read(reader.schema(), reader, "arrow", file, options, limit);
     }
-    guard::check_stream(bytes, limit).map_err(|problem| Error::malformed(file, "arrow", problem))?;
+    guard::check_stream(bytes, limit.bytes).map_err(|problem| Error::malformed(file, "arrow", problem))?;
     let reader = StreamReader::try_new(Cursor::new(bytes), None).map_err(problem)?;
     read(reader.schema(), reader, "arrow", file, options, limit)
 }
@@ -153,7 +154,7 @@ fn read(
     format: &'static str,
     file: &str,
     options: &ReadOptions,
-    limit: u64,
+    limit: Limit,
 ) -> Result<Draft, Error> {
     if options.transpose && options.label.is_some() {
         return Err(Error::Options {
@@ -204,9 +205,9 @@ fn read(
 }
 
 /// Refuses more cells than may come out of the file.
-fn check_cells(rows: usize, columns: usize, limit: u64, file: &str) -> Result<(), Error> {
-    if rows as u64 > limit / 8 / columns.max(1) as u64 {
-        return Err(Error::TooLarge { file: file.into(), limit });
+fn check_cells(rows: usize, columns: usize, limit: Limit, file: &str) -> Result<(), Error> {
+    if rows as u64 > limit.bytes / 8 / columns.max(1) as u64 {
+        return Err(limit.exceeded(file));
     }
     Ok(())
 }

@@ -44,11 +44,17 @@ impl Error {
                 Format
             ],
             Error::Unsupported { file, what, advice } => phrase![format!("{file}: {what}; "), advice],
-            Error::TooLarge { file, limit } => phrase![
+            Error::TooLarge { file, limit, is_wish: true } => phrase![
                 format!("{file}: holds more than {} once decompressed; raise ", byte_size(*limit)),
                 MaxBytes,
                 " if that is expected"
             ],
+            Error::TooLarge { file, limit, is_wish: false } => format!(
+                "{file}: holds more than {} once decompressed, which is unusual for its size; save it without compression if that is \
+                 expected",
+                byte_size(*limit)
+            )
+            .into(),
             Error::NoRoom { file, bytes } => format!(
                 "{file}: needs more memory than is free: {} or more; close other programs, or take fewer rows or columns",
                 byte_size(*bytes)
