@@ -13,8 +13,8 @@ use std::fs::File;
 use std::io::Cursor;
 use std::path::Path;
 
-use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
+use arrow_array::{RecordBatch, new_empty_array};
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, DataType, SchemaRef};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -28,7 +28,7 @@ use crate::forecast::Shape;
 use crate::limit::Limit;
 use crate::memory::make_room;
 use crate::source::contained;
-use crate::{DenseValues, Error, OptionName, Place, ReadOptions, TextCells, Values};
+use crate::{DenseValues, Error, Format, OptionName, Place, ReadOptions, TextCells, Values};
 
 pub(crate) use parts::ParquetParts;
 
@@ -64,17 +64,39 @@ pub(crate) fn parquet_shape(path: &Path, file: &str, options: &ReadOptions) -> O
 /// The shape that the messages of an Arrow file promise.
 pub(crate) fn ipc_shape(bytes: &[u8], file: &str, options: &ReadOptions) -> Option<Shape> {
     let promised = contained(file, "arrow", || {
-        let limit = Limit::of_compressed(bytes.len() as u64, options);
-        if bytes.starts_with(b"ARROW1") {
-            let rows = guard::check_file(bytes, limit.bytes).ok()?;
-            let reader = FileReader::try_new(Cursor::new(bytes), None).ok()?;
-            return Some(Shape::dense(rows, numeric_columns(&reader.schema(), file, options)?));
-        }
-        let rows = guard::check_stream(bytes, limit.bytes).ok()?;
-        let reader = StreamReader::try_new(Cursor::new(bytes), None).ok()?;
-        Some(Shape::dense(rows, numeric_columns(&reader.schema(), file, options)?))
+        let (rows, schema) = ipc_schema(bytes, options)?;
+        Some(Shape::dense(rows, numeric_columns(&schema, file, options)?))
     });
     promised.ok()?
+}
+
+/// The number of rows and the columns of an Arrow file.
+fn ipc_schema(bytes: &[u8], options: &ReadOptions) -> Option<(usize, SchemaRef)> {
+    let limit = Limit::of_compressed(bytes.len() as u64, options).bytes;
+    if bytes.starts_with(b"ARROW1") {
+        let rows = guard::check_file(bytes, limit).ok()?;
+        return Some((rows, FileReader::try_new(Cursor::new(bytes), None).ok()?.schema()));
+    }
+    let rows = guard::check_stream(bytes, limit).ok()?;
+    Some((rows, StreamReader::try_new(Cursor::new(bytes), None).ok()?.schema()))
+}
+
+/// The columns of text that the options do not name, by the types that a file claims.
+pub(crate) fn text_columns(bytes: &bytes::Bytes, format: Format, file: &str, options: &ReadOptions) -> Vec<String> {
+    let found = contained(file, format.name(), || {
+        let schema = match format {
+            Format::Parquet => ParquetRecordBatchReaderBuilder::try_new(bytes.clone()).ok()?.schema().clone(),
+            _ => ipc_schema(bytes, options)?.1,
+        };
+        let (names, columns) = assigned(&schema, file, options).ok()?;
+        let holds_text = |column: usize| {
+            let cells = new_empty_array(schema.field(column).data_type());
+            array::numbers(&cells).is_none() && array::texts(&cells).is_some()
+        };
+        let texts = (0..names.len()).filter(|&column| !columns.is_text(column) && holds_text(column));
+        Some(texts.map(|column| names[column].clone()).collect())
+    });
+    found.ok().flatten().unwrap_or_default()
 }
 
 fn numeric_columns(schema: &SchemaRef, file: &str, options: &ReadOptions) -> Option<usize> {
