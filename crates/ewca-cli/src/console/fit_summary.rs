@@ -96,31 +96,10 @@ impl FitAccount<'_> {
     }
 
     fn in_words(&self, finding: &Finding) -> Option<String> {
-        let Self { model, wanted, .. } = self;
-        let gradient = accuracy(model.certificate.relative_gradient);
-        let (tolerance, iterations) = (accuracy(wanted.tolerance()), count(model.iterations, "iteration"));
+        let model = self.model;
         let (perplexity, epsilon) = (number(model.perplexity.overall), number(model.epsilon));
         Some(match finding {
-            Finding::NotConverged { termination: Termination::Interrupted } => format!(
-                "interrupted after {iterations}: this is the best result so far (relative gradient {gradient}, wanted {tolerance})"
-            ),
-            Finding::NotConverged { termination: Termination::Stalled }
-                if model.certificate.approximation.is_some() =>
-            {
-                format!(
-                    "not converged: no step lowers the loss of the approximate kernel any more (relative gradient {gradient}, wanted \
-                     {tolerance}); use more landmarks (--approximate), or loosen --tolerance"
-                )
-            }
-            Finding::NotConverged { termination: Termination::Stalled } => format!(
-                "not converged: --tolerance {tolerance} is finer than rounding allows; the result is good to a relative gradient of \
-                 {gradient}, so ask for a --tolerance above that"
-            ),
-            Finding::NotConverged { .. } => format!(
-                "not converged after {iterations} (relative gradient {gradient}, wanted {tolerance}); raise --max-iterations, loosen \
-                 --tolerance{}",
-                if model.solver.name() == "lbfgs" { "" } else { ", or use --solver lbfgs" }
-            ),
+            Finding::NotConverged { termination } => self.why_not_converged(*termination),
             Finding::PoorApproximation(near) => format!(
                 "the kernel is approximate, and by exact rows of {} the plan is off by {}: use more landmarks than --approximate {}, \
                  a larger --perplexity (it is {perplexity}), or leave --approximate out for the exact kernel",
@@ -161,6 +140,30 @@ impl FitAccount<'_> {
             // One that came with a later version of the library.
             _ => return None,
         })
+    }
+
+    fn why_not_converged(&self, termination: Termination) -> String {
+        let model = self.model;
+        let gradient = accuracy(model.certificate.relative_gradient);
+        let (tolerance, iterations) = (accuracy(self.wanted.tolerance()), count(model.iterations, "iteration"));
+        match termination {
+            Termination::Interrupted => format!(
+                "interrupted after {iterations}: this is the best result so far (relative gradient {gradient}, wanted {tolerance})"
+            ),
+            Termination::Stalled if model.certificate.approximation.is_some() => format!(
+                "not converged: no step lowers the loss of the approximate kernel any more (relative gradient {gradient}, wanted \
+                 {tolerance}); use more landmarks (--approximate), or loosen --tolerance"
+            ),
+            Termination::Stalled => format!(
+                "not converged: --tolerance {tolerance} is finer than rounding allows; the result is good to a relative gradient of \
+                 {gradient}, so ask for a --tolerance above that"
+            ),
+            _ => format!(
+                "not converged after {iterations} (relative gradient {gradient}, wanted {tolerance}); raise --max-iterations, loosen \
+                 --tolerance{}",
+                if model.solver.name() == "lbfgs" { "" } else { ", or use --solver lbfgs" }
+            ),
+        }
     }
 
     /// The account, warnings first.
