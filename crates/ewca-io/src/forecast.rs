@@ -30,15 +30,15 @@ pub struct Forecast {
 
 /// The size of a table as the file has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Shape {
+pub(crate) struct TableShape {
     pub rows: usize,
     pub columns: usize,
     pub stored: Option<usize>,
 }
 
-impl Shape {
-    pub fn dense(rows: usize, columns: usize) -> Shape {
-        Shape { rows, columns, stored: None }
+impl TableShape {
+    pub fn dense(rows: usize, columns: usize) -> TableShape {
+        TableShape { rows, columns, stored: None }
     }
 
     /// The bytes of the numbers, held so many times.
@@ -50,15 +50,15 @@ impl Shape {
         bytes.saturating_mul(copies)
     }
 
-    fn turned(self) -> Shape {
-        Shape { rows: self.columns, columns: self.rows, ..self }
+    fn turned(self) -> TableShape {
+        TableShape { rows: self.columns, columns: self.rows, ..self }
     }
 }
 
 impl Forecast {
     /// The bytes of the table once it has been read.
     pub fn table(&self) -> usize {
-        let shape = Shape { rows: self.rows, columns: self.columns, stored: self.stored };
+        let shape = TableShape { rows: self.rows, columns: self.columns, stored: self.stored };
         shape.times(1).saturating_add(name_bytes(self.rows, self.columns))
     }
 }
@@ -130,14 +130,14 @@ fn forecast(table: &mut TableFile, options: &ReadOptions) -> Option<Forecast> {
 }
 
 /// `held` bytes are held while the file is read; after that a table may have to be turned.
-fn summed(shape: Shape, held: usize, options: &ReadOptions) -> Forecast {
+fn summed(shape: TableShape, held: usize, options: &ReadOptions) -> Forecast {
     let (turned, copies) = if options.transpose { (shape.turned(), 2) } else { (shape, 1) };
     let reading = held.max(shape.times(copies)).saturating_add(name_bytes(shape.rows, shape.columns));
     Forecast { rows: turned.rows, columns: turned.columns, stored: turned.stored, reading }
 }
 
 /// The shape of a text table or Matrix Market file, plain or compressed, and the bytes that are held while it is read.
-fn text_shape(opened: &mut OpenFile, file: &str, options: &ReadOptions) -> Option<(Shape, usize)> {
+fn text_shape(opened: &mut OpenFile, file: &str, options: &ReadOptions) -> Option<(TableShape, usize)> {
     let sample = opened.text(SAMPLE)?;
     let shape = match Format::detect(&sample.text, file, options).ok()? {
         Format::Csv => csv::shape(&sample.text, sample.whole, file, options)?,

@@ -19,7 +19,7 @@ pub struct Inspection {
     /// The columns that hold no numbers: labels, ids. For AnnData, all the columns of obs.
     pub text_columns: Vec<String>,
     /// The table, if there is one to be read with the same options.
-    pub table: Option<Summary>,
+    pub table: Option<TableSummary>,
     /// Why there is none.
     pub problem: Option<Phrase>,
 }
@@ -37,7 +37,7 @@ pub struct ArrayInfo {
 
 /// A table in a few numbers.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Summary {
+pub struct TableSummary {
     /// The number of rows, as they are in the file.
     pub rows: usize,
     /// The number of columns of numbers, as they are in the file.
@@ -190,9 +190,9 @@ fn describe_arrays(table: &mut TableFile, format: Format, options: &ReadOptions)
     })
 }
 
-fn summary(draft: Draft) -> Summary {
+fn summary(draft: Draft) -> TableSummary {
     let stored = draft.values.stored();
-    let mut summary = Summary {
+    let mut summary = TableSummary {
         rows: draft.values.rows(),
         columns: draft.values.columns(),
         stored: matches!(draft.values, Values::Sparse(_)).then_some(stored.len()),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{counted, truth_name};
 use crate::finish::{Draft, check_not_empty};
-use crate::forecast::Shape;
+use crate::forecast::TableShape;
 use crate::memory::{make_room, zeros};
 use crate::parts::Parts;
 use crate::table::transpose_into;
@@ -176,9 +176,9 @@ impl Header {
     }
 
     /// Rows and columns, if this is a table.
-    pub fn table_shape(&self) -> Option<Shape> {
+    pub fn table_shape(&self) -> Option<TableShape> {
         match self.shape[..] {
-            [rows, columns] => Some(Shape::dense(rows, columns)),
+            [rows, columns] => Some(TableShape::dense(rows, columns)),
             _ => None,
         }
     }

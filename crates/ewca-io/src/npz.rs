@@ -6,7 +6,7 @@ use zip::ZipArchive;
 
 use crate::error::{another_column, counted};
 use crate::finish::Draft;
-use crate::forecast::Shape;
+use crate::forecast::TableShape;
 use crate::limit::Limit;
 use crate::npy::Header;
 use crate::source::Bounded;
@@ -42,13 +42,13 @@ pub(crate) fn describe(bytes: &[u8], file: &str, options: &ReadOptions) -> Resul
 }
 
 /// The shape of the array that is asked for, and whether it has to be turned.
-pub(crate) fn shape(bytes: &[u8], file: &str, options: &ReadOptions) -> Option<(Shape, bool)> {
+pub(crate) fn shape(bytes: &[u8], file: &str, options: &ReadOptions) -> Option<(TableShape, bool)> {
     let mut archive = Archive::open(bytes, file, options).ok()?;
     if archive.is_sparse() {
         let numbers = archive.array("shape", |header, reader, file| header.numbers(reader, None, file)).ok()?;
         let &[rows, columns] = &whole_numbers(numbers, "shape").ok()?[..] else { return None };
         let stored = archive.header("data").ok()?.shape.first().copied();
-        return Some((Shape { rows: rows as usize, columns: columns as usize, stored }, false));
+        return Some((TableShape { rows: rows as usize, columns: columns as usize, stored }, false));
     }
     let name = archive.choose(options).ok()?;
     let header = archive.header(&name).ok()?;

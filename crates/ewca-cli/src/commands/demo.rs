@@ -20,7 +20,7 @@ use crate::console::terminal::Console;
 use crate::console::text::{number, percent, time};
 use crate::input::table::Dataset;
 use crate::output::results::{ResultsFolder, component_name};
-use crate::output::summary::{Source, Summary, Times};
+use crate::output::summary::{DataSource, Summary, Times};
 
 /// 83 tumour samples x 2308 gene expressions: see data/khan2001.md.
 const DATA: &[u8] = include_bytes!("../../../../data/khan2001.csv.gz");
@@ -79,8 +79,8 @@ pub fn run(job: &DemoJob, console: Console) -> Result<Outcome, Failure> {
 }
 
 /// What the summary says of the data.
-fn source_of(train: &Dataset) -> Source<'_> {
-    Source {
+fn source_of(train: &Dataset) -> DataSource<'_> {
+    DataSource {
         input: FILE,
         label: Some("class"),
         id: Some("sample"),

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ewca_io::{ReadOptions, Values, read_table};
 use ewca_paper::{
-    EvidenceSet, Measure, Row, Summary, evidence, evidence_figures, evidence_markdown, rows_csv, summaries,
+    EvidenceSet, EvidenceSummary, Measure, Row, evidence, evidence_figures, evidence_markdown, rows_csv, summaries,
     summaries_csv,
 };
 use indicatif::ProgressStyle;
@@ -57,9 +57,9 @@ pub fn run(job: &EvidenceJob, console: Console) -> Result<Outcome, Failure> {
     let summaries = summaries(&rows);
     let mut files = write(&mut folder, &sets, &rows, &summaries, &file)?;
     files.push(folder.commit_figures(job.overwrite)?);
-    console.say(&account(&summaries, sets.len()));
+    console.say(&console_summary(&summaries, sets.len()));
     console.say(&format!("\nWritten to {}: {}\n", job.output.display(), count(files.len(), "file")));
-    let all: Vec<&Summary> = summaries.iter().filter(|s| s.k.is_none()).collect();
+    let all: Vec<&EvidenceSummary> = summaries.iter().filter(|s| s.k.is_none()).collect();
     console.report(&json!({ "event": "evidence", "folder": job.output, "files": files, "summary": all }));
     Ok(Outcome::Success)
 }
@@ -111,7 +111,7 @@ fn write(
     folder: &mut ResultsFolder,
     sets: &[EvidenceSet],
     rows: &[Row],
-    summaries: &[Summary],
+    summaries: &[EvidenceSummary],
     file: &str,
 ) -> Result<Vec<String>, Failure> {
     let mut files = Vec::new();
@@ -132,11 +132,12 @@ fn write(
     Ok(files)
 }
 
-fn account(summaries: &[Summary], sets: usize) -> String {
+fn console_summary(summaries: &[EvidenceSummary], sets: usize) -> String {
     let mut text = format!("\nEWCA beside PCA on {}, over all k:\n", count(sets, "set"));
     for rule in ["perplexity 5", "nested", "oracle"] {
         for measure in Measure::ALL {
-            let own = |s: &&Summary| s.k.is_none() && s.method == "ewca" && s.rule == rule && s.measure == measure;
+            let own =
+                |s: &&EvidenceSummary| s.k.is_none() && s.method == "ewca" && s.rule == rule && s.measure == measure;
             if let Some(s) = summaries.iter().find(own) {
                 let line = format!(
                     "  {}, epsilon by {rule}: gain over PCA {:+.1} points, {} wins, {} ties, {} losses, p = {:.3}",

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use ewca_io::{
-    Format, Inspection, Missing, ModelFile, Preprocessing, ReadOptions, Summary, TableFile, inspect, is_model,
+    Format, Inspection, Missing, ModelFile, Preprocessing, ReadOptions, TableFile, TableSummary, inspect, is_model,
     read_model_bytes,
 };
 use serde_json::json;
@@ -319,7 +319,7 @@ fn roles(found: &Inspection, read: &ReadOptions) -> Roles {
 }
 
 /// Whether the numbers look like counts of molecules: sparse, not negative, and large.
-fn wants_counts(table: &Summary, format: Format) -> bool {
+fn wants_counts(table: &TableSummary, format: Format) -> bool {
     let sparse = table.stored.is_some() || format == Format::TenX;
     sparse && table.range.is_some_and(|(low, high)| low >= 0.0 && high >= 50.0 && high.fract() == 0.0)
 }

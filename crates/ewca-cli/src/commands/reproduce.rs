@@ -3,7 +3,7 @@
 use ewca_eval::Labels;
 use ewca_io::Preprocessing;
 use ewca_paper::Error;
-use ewca_paper::experiments::{Effort, Report, Study, page, run as run_experiments};
+use ewca_paper::experiments::{Effort, ExperimentReport, Study, page, run as run_experiments};
 use indicatif::ProgressStyle;
 use serde_json::json;
 
@@ -59,7 +59,7 @@ pub fn run(job: &ReproduceJob, console: Console) -> Result<Outcome, Failure> {
     };
     let mut files = write(job, &mut folder, &reports).map_err(|error| error.into_failure(&name))?;
     files.push(folder.commit_figures(job.overwrite)?);
-    reports.iter().for_each(|report| console.say(&account(report)));
+    reports.iter().for_each(|report| console.say(&console_summary(report)));
     let written = format!("\nWritten to {}: {}", job.output.display(), count(files.len(), "file"));
     console.say(&(written + if job.page { "; open index.html\n" } else { "\n" }));
     console.report(&json!({ "event": "reproduce", "folder": job.output, "files": files, "facts": facts(&reports) }));
@@ -103,7 +103,7 @@ fn watched(
     study: Option<&Study<'_>>,
     timed: Option<(&str, &ewca::Samples<'_>)>,
     console: Console,
-) -> ewca_paper::Result<Vec<Report>> {
+) -> ewca_paper::Result<Vec<ExperimentReport>> {
     let bar = spinner("preparing".into(), console);
     if let Ok(style) = ProgressStyle::with_template("{spinner} [{bar:20}] {pos}/{len} {msg}") {
         bar.set_style(style.progress_chars("=> "));
@@ -141,7 +141,7 @@ fn unfit(file: &str, error: &Error) -> Failure {
 }
 
 /// Writes every figure three times, and the page; returns the names of the files.
-fn write(job: &ReproduceJob, folder: &mut ResultsFolder, reports: &[Report]) -> Result<Vec<String>, Trouble> {
+fn write(job: &ReproduceJob, folder: &mut ResultsFolder, reports: &[ExperimentReport]) -> Result<Vec<String>, Trouble> {
     let mut files = Vec::new();
     let mut put = |name: String, bytes: &[u8]| {
         folder.add_bytes(&name, bytes).map_err(Trouble::File)?;
@@ -162,7 +162,7 @@ fn write(job: &ReproduceJob, folder: &mut ResultsFolder, reports: &[Report]) -> 
     Ok(files)
 }
 
-fn account(report: &Report) -> String {
+fn console_summary(report: &ExperimentReport) -> String {
     let mut text = format!("\n{}\n", report.title);
     for fact in &report.facts {
         let beside = fact.beside.as_ref().map(|said| format!(" [compare: {said}]")).unwrap_or_default();
@@ -172,7 +172,7 @@ fn account(report: &Report) -> String {
     text
 }
 
-fn facts(reports: &[Report]) -> Vec<serde_json::Value> {
+fn facts(reports: &[ExperimentReport]) -> Vec<serde_json::Value> {
     let facts = reports.iter().flat_map(|report| report.facts.iter().map(move |fact| (report, fact)));
     facts
         .map(|(report, fact)| {

@@ -62,7 +62,7 @@ pub fn some_names(names: &[String]) -> String {
 
 /// What there is to say about a fit.
 #[derive(Debug, Clone, Copy)]
-pub struct FitAccount<'a> {
+pub struct ConsoleSummary<'a> {
     /// The fit.
     pub model: &'a Model,
     /// The names of its features.
@@ -88,7 +88,7 @@ fn starts(model: &Model) -> String {
     }
 }
 
-impl FitAccount<'_> {
+impl ConsoleSummary<'_> {
     /// What the user should know before believing the result, and what to do about it: warnings, or what is only good to know.
     pub fn findings(&self, warnings: bool) -> Vec<String> {
         let found = self.model.findings().into_iter().filter(|finding| finding.is_warning() == warnings);
@@ -166,7 +166,7 @@ impl FitAccount<'_> {
         }
     }
 
-    /// The account, warnings first.
+    /// The summary, warnings first.
     pub fn text(&self, verbosity: Verbosity) -> String {
         let mut text = String::new();
         for (warnings, word) in [(true, "Warning:"), (false, "Note:")] {

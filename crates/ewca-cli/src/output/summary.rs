@@ -1,4 +1,4 @@
-//! The machine-readable account of a fit: `summary.json`.
+//! The machine-readable summary of a fit: `summary.json`.
 
 use std::time::Duration;
 
@@ -73,7 +73,7 @@ struct Seconds {
 
 /// Where the fit's data came from.
 #[derive(Debug, Clone, Copy)]
-pub struct Source<'a> {
+pub struct DataSource<'a> {
     /// The input, without folders.
     pub input: &'a str,
     /// The column of the classes.
@@ -111,7 +111,7 @@ pub fn missing_name(missing: Missing) -> &'static str {
 
 impl<'a> Summary<'a> {
     /// The summary of a model.
-    pub fn new(source: Source<'a>, wanted: &CheckedParams, model: &'a Model, times: Times) -> Self {
+    pub fn new(source: DataSource<'a>, wanted: &CheckedParams, model: &'a Model, times: Times) -> Self {
         Self {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION"),

@@ -66,9 +66,9 @@ pub fn notice(bar: &ProgressBar, words: &'static str) -> impl Fn() + Send + use<
     move || bar.println(words)
 }
 
-/// What the fits that are watched belong to.
+/// The fits that are watched.
 #[derive(Debug, Clone, Copy)]
-pub enum Work {
+pub enum WatchedFits {
     /// One fit with so many attempts (1 + restarts).
     Attempts(usize),
     /// A path of so many fits.
@@ -78,7 +78,7 @@ pub enum Work {
 /// Watches a fit: draws its progress, keeps its state and stops it when the user asks.
 pub struct Watcher {
     bar: ProgressBar,
-    work: Work,
+    fits: WatchedFits,
     checkpoint_writer: Option<CheckpointWriter>,
     /// The attempt or step that is drawn, from 1.
     current: usize,
@@ -91,12 +91,12 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// A watcher of some work.
-    pub fn new(work: Work, console: Console) -> Self {
+    /// A watcher of these fits.
+    pub fn new(fits: WatchedFits, console: Console) -> Self {
         let bar = spinner(Phase::Reduction.to_string(), console);
         Self {
             bar,
-            work,
+            fits,
             checkpoint_writer: None,
             current: 0,
             first_gradient: 1.0,
@@ -144,9 +144,9 @@ impl Watcher {
 
     fn draw(&mut self, progress: &Progress<'_>) {
         let now = progress.iteration;
-        let begins = match self.work {
-            Work::Attempts(_) => now.attempt + 1 != self.current,
-            Work::Steps(_) => now.iteration == 0 && now.attempt == 0,
+        let begins = match self.fits {
+            WatchedFits::Attempts(_) => now.attempt + 1 != self.current,
+            WatchedFits::Steps(_) => now.iteration == 0 && now.attempt == 0,
         };
         if begins {
             self.current += 1;
@@ -170,10 +170,12 @@ impl Watcher {
             let position = (done.clamp(0.0, 1.0) * STEPS as f64) as u64;
             self.bar.set_position(self.bar.position().max(position));
         }
-        let which = match self.work {
-            Work::Attempts(1) => String::new(),
-            Work::Attempts(_) => format!("attempt {}, ", now.attempt + 1),
-            Work::Steps(steps) => format!("{} of {steps}, epsilon {}, ", self.current, text::number(now.epsilon)),
+        let which = match self.fits {
+            WatchedFits::Attempts(1) => String::new(),
+            WatchedFits::Attempts(_) => format!("attempt {}, ", now.attempt + 1),
+            WatchedFits::Steps(steps) => {
+                format!("{} of {steps}, epsilon {}, ", self.current, text::number(now.epsilon))
+            }
         };
         self.bar.set_message(format!(
             "{which}iteration {}, gradient {:.1e} (until {:.0e})",
@@ -219,7 +221,7 @@ mod tests {
     #[test]
     fn the_bar_tells_the_phase() {
         let console = Console { verbosity: Verbosity::Quiet, json: false };
-        let mut watcher = Watcher::new(Work::Attempts(1), console);
+        let mut watcher = Watcher::new(WatchedFits::Attempts(1), console);
         for words in ["finding the principal axes", "finding the principal axes", "fitting 400 of 10000 samples first"]
         {
             assert_eq!(watcher.enter(words), Control::Continue);

@@ -24,7 +24,7 @@ use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 use crate::columns::Columns;
 use crate::error::{excerpt, phrase};
 use crate::finish::Draft;
-use crate::forecast::Shape;
+use crate::forecast::TableShape;
 use crate::limit::Limit;
 use crate::memory::make_room;
 use crate::source::contained;
@@ -48,24 +48,24 @@ pub(crate) fn read_ipc(bytes: &[u8], file: &str, options: &ReadOptions) -> Resul
 }
 
 /// The shape that the footer of a Parquet file promises, and whether it is compressed with zstd.
-pub(crate) fn parquet_shape(path: &Path, file: &str, options: &ReadOptions) -> Option<(Shape, bool)> {
+pub(crate) fn parquet_shape(path: &Path, file: &str, options: &ReadOptions) -> Option<(TableShape, bool)> {
     let promised = contained(file, "parquet", || {
         let opened = File::open(path).ok()?;
         let builder = ParquetRecordBatchReaderBuilder::try_new(opened).ok()?;
         let rows = builder.metadata().file_metadata().num_rows();
         let first = builder.metadata().row_groups().first().and_then(|group| group.columns().first());
         let zstd = first.is_some_and(|column| matches!(column.compression(), Compression::ZSTD(_)));
-        let shape = Shape::dense(usize::try_from(rows).ok()?, numeric_columns(builder.schema(), file, options)?);
+        let shape = TableShape::dense(usize::try_from(rows).ok()?, numeric_columns(builder.schema(), file, options)?);
         Some((shape, zstd))
     });
     promised.ok()?
 }
 
 /// The shape that the messages of an Arrow file promise.
-pub(crate) fn ipc_shape(bytes: &[u8], file: &str, options: &ReadOptions) -> Option<Shape> {
+pub(crate) fn ipc_shape(bytes: &[u8], file: &str, options: &ReadOptions) -> Option<TableShape> {
     let promised = contained(file, "arrow", || {
         let (rows, schema) = ipc_schema(bytes, options)?;
-        Some(Shape::dense(rows, numeric_columns(&schema, file, options)?))
+        Some(TableShape::dense(rows, numeric_columns(&schema, file, options)?))
     });
     promised.ok()?
 }

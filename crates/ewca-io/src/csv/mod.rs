@@ -15,7 +15,7 @@ mod quoted;
 
 use crate::error::{closest, phrase, without_header};
 use crate::finish::{Draft, check_names};
-use crate::forecast::Shape;
+use crate::forecast::TableShape;
 use crate::{DenseValues, Error, OptionName, ReadOptions, TextCells, Values};
 use layout::Layout;
 
@@ -62,7 +62,7 @@ fn read_rows(text: &[u8], body: usize, layout: &Layout) -> Result<Rows, Error> {
 }
 
 /// The shape of a table of `whole` bytes, from its beginning: rows are taken to be as long as those that are there.
-pub(crate) fn shape(head: &[u8], whole: usize, file: &str, options: &ReadOptions) -> Option<Shape> {
+pub(crate) fn shape(head: &[u8], whole: usize, file: &str, options: &ReadOptions) -> Option<TableShape> {
     let (layout, body) = Layout::find(head, file, options).ok()?;
     let rest = &head[body..];
     let rows = if head.len() < whole {
@@ -72,7 +72,7 @@ pub(crate) fn shape(head: &[u8], whole: usize, file: &str, options: &ReadOptions
     } else {
         memchr::memchr_iter(b'\n', rest.trim_ascii()).count() + 1
     };
-    Some(Shape::dense(rows, layout.numeric_columns()))
+    Some(TableShape::dense(rows, layout.numeric_columns()))
 }
 
 /// The body of a table.

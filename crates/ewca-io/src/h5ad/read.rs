@@ -8,7 +8,7 @@ use rust_hdf5::{DatatypeMessage, H5Dataset, H5File, H5Group, Hdf5Error, ReadNume
 use crate::error::OptionName::{Filter, Label, Transpose};
 use crate::error::{closest, counted, excerpt, phrase, truth_name};
 use crate::finish::Draft;
-use crate::forecast::Shape;
+use crate::forecast::TableShape;
 use crate::limit::Limit;
 use crate::memory::check_room;
 use crate::source::contained;
@@ -68,21 +68,21 @@ pub(crate) fn in_a_file<T>(
 }
 
 /// The shape of the matrix that is asked for, as its datasets say it.
-pub(crate) fn shape(path: &Path, file: &str, options: &ReadOptions) -> Option<Shape> {
+pub(crate) fn shape(path: &Path, file: &str, options: &ReadOptions) -> Option<TableShape> {
     let promised = contained(file, "h5ad", || {
         let h5ad = H5ad::open(path, file, options).ok()?;
         let matrix = options.array.as_ref().map_or("X".to_string(), |layer| format!("layers/{layer}"));
         let size = |path: String| h5ad.file.dataset(&path).ok().map(|dataset| dataset.shape());
         if let Some(shape) = size(matrix.clone()) {
             let &[rows, columns] = &shape[..] else { return None };
-            return Some(Shape::dense(rows, columns));
+            return Some(TableShape::dense(rows, columns));
         }
         let names = |frame: &str| {
             let index = h5ad.frame(frame).ok()?.attr_string("_index").unwrap_or_else(|_| "_index".into());
             size(format!("{frame}/{index}"))?.first().copied()
         };
         let stored = size(format!("{matrix}/data"))?.first().copied();
-        Some(Shape { rows: names("obs")?, columns: names("var")?, stored })
+        Some(TableShape { rows: names("obs")?, columns: names("var")?, stored })
     });
     promised.ok()?
 }

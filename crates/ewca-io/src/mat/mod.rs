@@ -9,7 +9,7 @@ mod variable;
 
 use crate::error::{another_column, counted, excerpt, phrase};
 use crate::finish::Draft;
-use crate::forecast::Shape;
+use crate::forecast::TableShape;
 use crate::limit::Limit;
 use crate::{Error, OptionName, ReadOptions};
 use element::{Elements, Kind};
@@ -48,13 +48,13 @@ pub(crate) fn describe(
 }
 
 /// The shape of the variable that is asked for. A sparse one says only how much room its entries take.
-pub(crate) fn shape(bytes: &[u8], file: &str, options: &ReadOptions) -> Option<Shape> {
+pub(crate) fn shape(bytes: &[u8], file: &str, options: &ReadOptions) -> Option<TableShape> {
     let mat = Mat::open(bytes, file, options).ok()?;
     let variables = mat.variables().ok()?;
     let header = &mat.choose(&variables, options).ok()?.header;
     let &[rows, columns] = &header.shape[..] else { return None };
     let stored = (header.class == Class::Sparse).then_some(header.room);
-    Some(Shape { rows, columns, stored })
+    Some(TableShape { rows, columns, stored })
 }
 
 struct Mat<'a> {

@@ -117,7 +117,7 @@ impl Fact {
 
 /// What an experiment gives.
 #[derive(Debug, Clone)]
-pub struct Report {
+pub struct ExperimentReport {
     /// Its title.
     pub title: String,
     /// What was done, in a paragraph.
@@ -153,7 +153,7 @@ pub fn run(
     timed: Option<(&str, &Samples<'_>)>,
     effort: Effort,
     watch: Watch<'_>,
-) -> Result<Vec<Report>> {
+) -> Result<Vec<ExperimentReport>> {
     let mut judged = None;
     let mut reports = Vec::new();
     for &experiment in experiments {
