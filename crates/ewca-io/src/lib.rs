@@ -60,7 +60,7 @@ pub use h5ad::{AnnDataResults, Parameter, stage_anndata, write_anndata};
 pub use inspect::{ArrayInfo, Inspection, TableSummary, inspect};
 pub use memory::available_memory;
 pub use model::{
-    MODEL_FORMAT, ModelFile, RoleColumns, is_model, model_bytes, read_model, read_model_bytes, stage_model, write_model,
+    ModelFile, RoleColumns, is_model, model_bytes, read_model, read_model_bytes, stage_model, write_model,
 };
 pub use options::{Expected, Missing, ReadOptions};
 pub use parts::{TableReader, readable_in_parts};
@@ -70,6 +70,5 @@ pub use source::{is_contained_panic, read_stream};
 pub use table::{DenseValues, Settled, SparseValues, Table, TextCells, Values};
 pub use write::{
     AtomicWriter, Frame, Marks, Partner, Staged, TableWriter, TextColumn, add_partners, marks, stage, stage_matrix_npy,
-    stage_table, sweep, write_atomically, write_csv, write_matrix_npy, write_partners, write_raw_text, write_table,
-    write_table_csv,
+    stage_table, sweep, write_atomically, write_csv, write_matrix_npy, write_raw_text, write_table,
 };

@@ -360,7 +360,7 @@ fn parse_element(descr: &str, file: &str) -> Result<(Element, bool), Error> {
 }
 
 /// IEEE half precision: 1 sign bit, 5 of exponent, 10 of fraction.
-pub(crate) fn half_to_f64(bits: u16) -> f64 {
+fn half_to_f64(bits: u16) -> f64 {
     let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
     let exponent = i32::from(bits >> 10 & 0x1f);
     let fraction = f64::from(bits & 0x3ff) / 1024.0;

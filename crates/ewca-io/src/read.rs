@@ -22,7 +22,7 @@ pub fn read_table(path: &Path, options: &ReadOptions) -> Result<Table, Error> {
 /// Reads a table from a stream, such as the standard input. `name` stands for the file in messages,
 /// and its extension counts where the bytes leave a doubt.
 pub fn read_table_from(reader: impl Read, name: &str, options: &ReadOptions) -> Result<Table, Error> {
-    TableFile::of_stream(reader, name, options)?.read(options)
+    TableFile::of_bytes(source::read_stream(reader, name, options)?, name).read(options)
 }
 
 /// A table that is about to be read. What was loaded to look into it, or by a reading that failed, is kept for the next
@@ -43,13 +43,7 @@ impl TableFile {
         TableFile { path: Some(path.into()), file: file_name(path), opened: None, loaded: None }
     }
 
-    /// What a stream brings, to its end. `name` stands for the file in messages.
-    pub fn of_stream(reader: impl Read, name: &str, options: &ReadOptions) -> Result<TableFile, Error> {
-        let bytes = source::read_stream(reader, name, options)?;
-        Ok(TableFile::of_bytes(bytes, name))
-    }
-
-    /// The same of bytes that are here already, and plain.
+    /// Bytes that are here already, and plain. `name` stands for the file in messages.
     pub fn of_bytes(bytes: Vec<u8>, name: &str) -> TableFile {
         TableFile { path: None, file: one_line(name), opened: None, loaded: Some(bytes.into()) }
     }

@@ -303,7 +303,7 @@ pub fn how_it_ended(model: &Model) -> &'static str {
 }
 
 /// What stands for the exact kernel.
-pub fn approximate_kernel(near: &Approximation) -> String {
+fn approximate_kernel(near: &Approximation) -> String {
     format!("an approximate kernel ({})", count(near.landmarks, "landmark"))
 }
 

@@ -20,7 +20,7 @@ use crate::output::exports::{stage_loadings, stage_scores};
 use crate::output::summary::Summary;
 
 /// The scores in a folder of results.
-pub const SCORES: &str = "scores.csv";
+const SCORES: &str = "scores.csv";
 const LOADINGS: &str = "loadings.csv";
 /// The model in a folder of results.
 pub const MODEL: &str = "model.safetensors";

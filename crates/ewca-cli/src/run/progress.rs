@@ -121,12 +121,12 @@ impl Watcher {
     }
 
     /// What tells the user, above the bar, that Ctrl-C has been heard.
-    pub fn stop_notice(&self) -> impl Fn() + Send + use<> {
+    fn stop_notice(&self) -> impl Fn() + Send + use<> {
         notice(&self.bar, "Stopping; press Ctrl-C again to quit at once.")
     }
 
     /// Shows what the fit is at, where it has no iterations to show. Tells whether it should go on.
-    pub fn enter(&mut self, phase: &str) -> Control {
+    fn enter(&mut self, phase: &str) -> Control {
         if self.phase != phase {
             self.phase = phase.into();
             if let Ok(style) = ProgressStyle::with_template(SPINNER) {
