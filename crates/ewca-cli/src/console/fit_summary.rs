@@ -8,7 +8,7 @@ use ewca::{Approximation, CheckedParams, Finding, Model, Termination};
 use ewca_io::{Settled, Values};
 
 use crate::console::terminal::{self, Verbosity};
-use crate::console::text::{accuracy, bytes, count, number, percent, time, wrapped};
+use crate::console::text::{accuracy, bytes, classes, count, number, percent, time, wrapped};
 use crate::input::table::Dataset;
 use crate::output::exports::Written;
 use crate::output::results::component_name;
@@ -19,16 +19,7 @@ const SHOWN_COMPONENTS: usize = 12;
 
 /// The first line, said before the fit begins.
 pub fn what_was_read(file: &str, data: &Dataset) -> String {
-    let classes = match &data.table.labels {
-        Some(labels) => {
-            let mut distinct: Vec<&String> = labels.iter().collect();
-            distinct.sort();
-            distinct.dedup();
-            let noun = if distinct.len() == 1 { "class" } else { "classes" };
-            format!(", {} {noun}", distinct.len())
-        }
-        None => String::new(),
-    };
+    let classes = data.table.labels.as_ref().map_or(String::new(), |labels| format!(", {}", classes(labels)));
     let shape = format!("{} x {}", count(data.rows(), "sample"), count(data.columns(), "feature"));
     let stored = match &data.table.values {
         _ if data.table.rows() == 0 => ", in parts".into(),
@@ -50,14 +41,6 @@ pub fn settled_in_words(settled: &Settled, filling: &str) -> Option<String> {
     let parts = [left_out(dropped_rows, "sample"), left_out(dropped_features, "feature"), filled];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| format!("Missing cells: {}", parts.join(", ")))
-}
-
-/// The first few of many names.
-pub fn some_names(names: &[String]) -> String {
-    const SHOWN: usize = 6;
-    let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
-    let more = if names.len() > SHOWN { format!(" .. ({} in all)", names.len()) } else { String::new() };
-    shown.join(", ") + &more
 }
 
 /// What there is to say about a fit.

@@ -1,6 +1,9 @@
 //! Numbers and paragraphs for people.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
+
+use crate::console::terminal::one_line;
 
 /// `1 sample`, `2 samples`.
 pub use ewca_io::counted as count;
@@ -8,6 +11,20 @@ pub use ewca_report::{accuracy, number};
 
 /// The width that everything printed stays within.
 pub const WIDTH: usize = 80;
+
+/// How many classes there are: `1 class`, `2 classes`.
+pub fn classes(labels: &[String]) -> String {
+    let distinct: BTreeSet<&String> = labels.iter().collect();
+    format!("{} class{}", distinct.len(), if distinct.len() == 1 { "" } else { "es" })
+}
+
+/// The first few of many names, each on one line.
+pub fn some_names(names: &[String]) -> String {
+    const SHOWN: usize = 6;
+    let shown: Vec<String> = names.iter().take(SHOWN).map(|name| one_line(name)).collect();
+    let more = if names.len() > SHOWN { format!(" .. ({} in all)", names.len()) } else { String::new() };
+    shown.join(", ") + &more
+}
 
 /// A fraction as a percentage.
 pub fn percent(fraction: f64) -> String {
