@@ -212,3 +212,46 @@ fn summary(draft: Draft) -> TableSummary {
     summary.features = draft.features;
     summary
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look(text: &str) -> Inspection {
+        TableFile::of_bytes(text.into(), "t.csv").inspect(&ReadOptions::default()).unwrap()
+    }
+
+    /// Each column of text once took a parsing of its own.
+    #[test]
+    fn columns_of_text_are_found_wherever_their_text_is() {
+        let mut text = "a,b,x,c,y\n".to_string();
+        for row in 0..200 {
+            let (b, c) = match row {
+                150 => ("", "inf"),
+                199 => ("late", "word"),
+                _ => ("", "word"),
+            };
+            text += &format!("t,{b},{row},{c},{}\n", -row);
+        }
+        for text in [&text, &text.replace("t,", "\"t\",")] {
+            let found = look(text);
+            assert_eq!((found.text_columns.join(" "), found.problem), ("a c b".into(), None));
+            let table = found.table.unwrap();
+            assert_eq!((table.rows, table.columns, table.missing), (200, 2, 0));
+            assert_eq!((table.features.unwrap().join(" "), table.range), ("x y".into(), Some((-199.0, 199.0))));
+        }
+    }
+
+    #[test]
+    fn what_is_no_text_stays_a_problem() {
+        let found = look("a;b;c\nx;1,5;z\ny;2,5;z\n");
+        assert_eq!(found.text_columns, ["a"]);
+        assert!(found.problem.unwrap().to_string().contains("'1,5' has a decimal comma"));
+        let names: Vec<String> = (0..70).map(|at| format!("t{at}")).collect();
+        let found = look(&format!("{}\n{}\n", names.join(","), ["word"; 70].join(",")));
+        assert_eq!(found.text_columns, names[..MOST_TEXT_COLUMNS]);
+        assert!(found.problem.unwrap().to_string().contains("column 't64': 'word' is not a number"));
+        let found = look("a,b\nx,y\n");
+        assert!(found.problem.unwrap().to_string().contains("no numeric columns"));
+    }
+}

@@ -107,8 +107,7 @@ impl ReportSource<'_> {
         path: &[Model],
         console: Console,
     ) -> Result<(Written, Staged), Failure> {
-        let spinner = progress::spinner("making the report".into(), console);
-        progress::turn(&spinner);
+        let spinner = progress::phase("making the report", console);
         let subject = Subject {
             name: self.name,
             label: self.label,

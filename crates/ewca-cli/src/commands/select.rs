@@ -20,7 +20,7 @@ use crate::output::emit::check_writable;
 use crate::output::results::ResultsFolder;
 use crate::run::interrupt;
 use crate::run::memory::MemoryPlan;
-use crate::run::progress::{spinner, turn};
+use crate::run::progress::phase;
 
 /// The columns of the table.
 pub const COLUMNS: [&str; 7] = ["method", "k", "mean", "q1", "median", "q3", "epsilon"];
@@ -56,8 +56,7 @@ pub fn run(job: &SelectJob, console: Console) -> Result<Outcome, Failure> {
         Some(epsilons) => epsilons.clone(),
         None => Ewca::params(least).pca(&samples).map_err(refused)?.selection_epsilons(),
     };
-    let bar = spinner(format!("k = {least}"), console);
-    turn(&bar);
+    let bar = phase(&format!("k = {least}"), console);
     let mut done = 0;
     let found = select(&samples, &labels, &job.components, &epsilons, Candidates::Standing, job.protocol, &mut |k| {
         done += 1;

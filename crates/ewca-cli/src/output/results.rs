@@ -11,6 +11,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use ewca_io::{ModelFile, Staged, stage, stage_model, sweep};
+use ewca_paper::Figure;
 use sha2::{Digest, Sha256};
 
 use crate::console::failure::Failure;
@@ -110,6 +111,18 @@ impl ResultsFolder {
     pub fn add_bytes(&mut self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
         let staged = stage(&self.folder.join(name), |out| out.write_all(bytes))?;
         self.add(name, staged)
+    }
+
+    /// Prepares a figure, drawn twice, and its numbers. `file` stands for its data in messages. Gives the names of the files.
+    pub fn add_figure(&mut self, figure: &Figure, file: &str) -> Result<Vec<String>, Failure> {
+        let png = figure.png().map_err(|error| Failure::Unfit { file: file.into(), problem: error.to_string() })?;
+        let csv = figure.csv();
+        let forms = [("svg", figure.svg().as_bytes()), ("png", &png), ("csv", csv.as_bytes())];
+        let add = |(extension, bytes): (&str, &[u8])| {
+            let name = format!("{}.{extension}", figure.name);
+            self.add_bytes(&name, bytes).map(|()| name)
+        };
+        forms.into_iter().map(add).collect()
     }
 
     /// Takes a file that is complete into the folder.

@@ -21,7 +21,7 @@ const FITTING: &str = "{spinner} fitting [{bar:20}] {msg}";
 const MOMENT: Duration = Duration::from_millis(300);
 
 /// A spinner with a message, for work whose end is not known. It appears with [`turn`].
-pub fn spinner(message: String, console: Console) -> ProgressBar {
+fn spinner(message: String, console: Console) -> ProgressBar {
     let target = if console.talks() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
     let bar = ProgressBar::with_draw_target(Some(STEPS), target).with_message(one_line(&message));
     if let Ok(style) = ProgressStyle::with_template(SPINNER) {
@@ -32,7 +32,7 @@ pub fn spinner(message: String, console: Console) -> ProgressBar {
 
 /// Shows the bar once the work has taken a moment, and lets it move on its own from then on, so that a long iteration does
 /// not look like a dead program.
-pub fn turn(bar: &ProgressBar) {
+fn turn(bar: &ProgressBar) {
     if bar.is_hidden() {
         return;
     }
@@ -49,6 +49,15 @@ pub fn turn(bar: &ProgressBar) {
 pub fn phase(words: &str, console: Console) -> ProgressBar {
     let bar = spinner(words.into(), console);
     turn(&bar);
+    bar
+}
+
+/// A bar for work of which some parts are done, as soon as it has a length and a position.
+pub fn counter(message: &'static str, console: Console) -> ProgressBar {
+    let bar = phase(message, console);
+    if let Ok(style) = ProgressStyle::with_template("{spinner} [{bar:20}] {pos}/{len} {msg}") {
+        bar.set_style(style.progress_chars("=> "));
+    }
     bar
 }
 
