@@ -6,8 +6,6 @@ counted with the cap, as a lower bound.
 """
 
 import argparse
-import csv
-import gzip
 import json
 import multiprocessing
 import os
@@ -34,24 +32,6 @@ def enter_venv():
         venv.create(home, with_pip=True)
         subprocess.run([python, "-m", "pip", "install", "-q", "-r", HERE / "requirements.txt"], check=True)
     os.execv(python, [str(python), *sys.argv])
-
-
-def khan():
-    with gzip.open(ROOT / "data" / "khan2001.csv.gz", "rt") as file:
-        rows = list(csv.reader(file))
-    return np.array([[float(x) for x in row[3:]] for row in rows[1:] if row[1] == "train"])
-
-
-def wide():
-    rng = np.random.default_rng(0)
-    centres = 0.5 * rng.normal(size=(6, 54675))
-    return 8 + centres[rng.integers(0, 6, 151)] + rng.normal(size=(151, 54675))
-
-
-def tall():
-    rng = np.random.default_rng(1)
-    centres = 2 * rng.normal(size=(20, 50))
-    return centres[rng.integers(0, 20, 2000)] + rng.normal(size=(2000, 50)) / (1 + np.arange(50) / 5)
 
 
 def ewca_fit(x, k, knob, value, repeats):
@@ -108,7 +88,7 @@ def row(*cells):
 
 
 def khan_table(args):
-    x = khan()
+    x, _ = data.khan()
     lines = [
         row("epsilon", "ewca", "passes", "POT `sinkhorn_log`", "ratio", "POT `sinkhorn`", "ratio", "loss: POT minus ewca"),
         row(*["---"] * 8),
@@ -142,7 +122,7 @@ def khan_table(args):
 def wide_table(args):
     from sklearn.decomposition import PCA
 
-    x = wide()
+    x = data.wide()
     lines = [row("what", "median", "of PCA's"), row(*["---"] * 3)]
     pca, ours = [], {"perplexity": [], "epsilon": []}
     found = ewca_fit(x, 5, "perplexity", 10, 1)["epsilon"]
@@ -164,7 +144,7 @@ def wide_table(args):
 
 
 def tall_table(args):
-    x = tall()
+    x = data.tall()
     ours = ewca_fit(x, 10, "perplexity", 30, 3)
     mine = statistics.median(ours["seconds"])
     lines = [row("what", "median", "ratio", "loss minus ewca's"), row(*["---"] * 4)]
@@ -222,6 +202,8 @@ def main():
 
 enter_venv()  # also for scripts that import this one
 import numpy as np  # noqa: E402  (the venv's)
+
+import data  # noqa: E402
 
 if __name__ == "__main__":
     main()

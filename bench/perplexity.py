@@ -17,6 +17,8 @@ import numpy as np
 import scanpy
 from sklearn import datasets
 
+import data
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PERPLEXITIES = (None, 2, 3, 4, 5, 7, 10, 15, 20, 30)
 #: The program: EWCA in the environment, or built here.
@@ -25,7 +27,7 @@ PROGRAM = os.environ.get("EWCA")
 
 def sets():
     """(name, X, labels, numbers of components)"""
-    yield "khan2001", compare.khan(), khan_labels(), (2, 3, 4, 5, 6, 8, 10, 12)
+    yield "khan2001", *data.khan(), (2, 3, 4, 5, 6, 8, 10, 12)
     for name, ks in (("iris", (1, 2)), ("wine", (2, 3, 5)), ("breast_cancer", (2, 3, 5, 8)), ("digits", (2, 5, 10))):
         x, y = getattr(datasets, "load_" + name)(return_X_y=True)
         if name in ("wine", "breast_cancer"):
@@ -33,14 +35,6 @@ def sets():
         yield name, x, y, ks
     cells = scanpy.datasets.pbmc68k_reduced()
     yield "pbmc68k", np.asarray(cells.X), np.asarray(cells.obs["bulk_labels"]), (2, 5, 10, 20)
-
-
-def khan_labels():
-    import csv
-    import gzip
-
-    with gzip.open(ROOT / "data" / "khan2001.csv.gz", "rt") as file:
-        return np.array([row[2] for row in list(csv.reader(file))[1:] if row[1] == "train"])
 
 
 def scores(x, k, perplexity, folder):

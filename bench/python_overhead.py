@@ -6,8 +6,6 @@ Python fits of the same matrix alternate; the table gives medians of whole fits 
 """
 
 import argparse
-import csv
-import gzip
 import json
 import os
 import pathlib
@@ -20,23 +18,12 @@ import time
 import numpy as np
 import sklearn
 
+import data
 import ewca
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 BINARY = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release" / "ewca-bench"
-
-
-def khan():
-    with gzip.open(ROOT / "data" / "khan2001.csv.gz", "rt") as file:
-        rows = list(csv.reader(file))
-    return np.array([[float(x) for x in row[3:]] for row in rows[1:] if row[1] == "train"])
-
-
-def wide():
-    rng = np.random.default_rng(0)
-    centres = 0.5 * rng.normal(size=(6, 54675))
-    return 8 + centres[rng.integers(0, 6, 151)] + rng.normal(size=(151, 54675))
 
 
 def rust_fit(file, X, perplexity, repeats):
@@ -82,8 +69,8 @@ def main():
         "",
         "| data | Rust | Python | difference | of the fit |",
         "|---|---|---|---|---|",
-        compare("khan2001, 63 x 2308, perplexity 5", khan(), 5, args.rounds, 20),
-        compare("151 x 54675 (synthetic), perplexity 10", wide(), 10, args.rounds, 5),
+        compare("khan2001, 63 x 2308, perplexity 5", data.khan()[0], 5, args.rounds, 20),
+        compare("151 x 54675 (synthetic), perplexity 10", data.wide(), 10, args.rounds, 5),
         "",
     ]
     print(*lines[-4:], sep="\n")

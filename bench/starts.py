@@ -4,7 +4,8 @@ import pathlib
 import subprocess
 import tempfile
 
-import compare  # enters the venv
+import compare  # noqa: F401  (enters the venv)
+import data
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -17,7 +18,7 @@ matters more than the time.
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        x = compare.khan()
+        x, _ = data.khan()
         file = pathlib.Path(folder) / "khan2001.f64"
         file.write_bytes(x.astype("<f8").tobytes())
         run = ["cargo", "run", "--release", "-q", "-p", "ewca-bench", "--bin", "starts", "--", *map(str, (*x.shape, file))]

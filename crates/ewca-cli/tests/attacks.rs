@@ -86,6 +86,11 @@ fn repelled(attack: &Attack, folder: &Path) -> Result<(), String> {
     if !(line.starts_with("ewca: error: ") || line.starts_with("{\"code\"")) || !line.contains(attack.said) {
         return Err(format!("'{}' is not in: {line}", attack.said));
     }
+    // The advice to raise it was once given by commands that do not have it.
+    let without_limits = ["inspect", "transform", "reconstruct", "neighbours"];
+    if without_limits.contains(&attack.arguments[0].as_str()) && line.contains("--max-memory") {
+        return Err(format!("names an option that the command does not have: {line}"));
+    }
     if line.contains("panicked") || line.contains(|c: char| c.is_control() || c == '\u{202e}') {
         return Err(format!("not one plain line: {line:?}"));
     }

@@ -1,15 +1,12 @@
 //! How much memory reading a file will take, told from its beginning.
 
-use std::fs::File;
-use std::io::{Cursor, Read};
-use std::path::Path;
-
 use crate::error::file_name;
-use crate::source::{self, Kind, is_gzip, is_zstd};
+use crate::read::HEAD;
+use crate::source::{self, Kind, OpenFile, is_gzip, is_zstd};
 use crate::{Format, ReadOptions, TableFile, arrow, csv, h5ad, mat, mtx, npy, npz, tenx};
 
 /// As much text as is looked at: some lines of a table of a hundred thousand columns.
-const SAMPLE: u64 = 1 << 22;
+const SAMPLE: usize = 1 << 22;
 /// What the parquet crate holds while it reads, beside the bytes and the batch, as measured on tables of 40 to 54675 columns:
 /// always, for each column, and for each that is compressed with zstd.
 const PARQUET: usize = 2 << 20;
@@ -33,15 +30,15 @@ pub struct Forecast {
 
 /// The size of a table as the file has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Shape {
+pub(crate) struct TableShape {
     pub rows: usize,
     pub columns: usize,
     pub stored: Option<usize>,
 }
 
-impl Shape {
-    pub fn dense(rows: usize, columns: usize) -> Shape {
-        Shape { rows, columns, stored: None }
+impl TableShape {
+    pub fn dense(rows: usize, columns: usize) -> TableShape {
+        TableShape { rows, columns, stored: None }
     }
 
     /// The bytes of the numbers, held so many times.
@@ -53,15 +50,15 @@ impl Shape {
         bytes.saturating_mul(copies)
     }
 
-    fn turned(self) -> Shape {
-        Shape { rows: self.columns, columns: self.rows, ..self }
+    fn turned(self) -> TableShape {
+        TableShape { rows: self.columns, columns: self.rows, ..self }
     }
 }
 
 impl Forecast {
     /// The bytes of the table once it has been read.
     pub fn table(&self) -> usize {
-        let shape = Shape { rows: self.rows, columns: self.columns, stored: self.stored };
+        let shape = TableShape { rows: self.rows, columns: self.columns, stored: self.stored };
         shape.times(1).saturating_add(name_bytes(self.rows, self.columns))
     }
 }
@@ -83,32 +80,29 @@ impl TableFile {
 fn forecast(table: &mut TableFile, options: &ReadOptions) -> Option<Forecast> {
     let path = table.path()?.to_path_buf();
     let (path, file) = (path.as_path(), table.name().to_string());
-    let length = match source::kind_of(path, &file).ok()? {
-        Kind::Folder => {
-            // The matrix has genes in rows.
-            let (shape, held) = text_shape(&tenx::matrix(path).ok()?, options)?;
-            let shape = shape.turned();
-            return Some(summed(shape, held.saturating_add(shape.times(2)), options));
-        }
-        // Whoever looks at the beginning of a pipe takes it away from who reads it.
-        Kind::Stream => return None,
-        Kind::Regular(length) => usize::try_from(length).ok()?,
-    };
-    let mut opened = File::open(path).ok()?;
-    let mut head = Vec::new();
-    opened.by_ref().take(128).read_to_end(&mut head).ok()?;
-    if is_gzip(&head) || is_zstd(&head) {
-        return text_shape(path, options).map(|(shape, held)| summed(shape, held, options));
+    if let Kind::Folder = source::kind_of(path, &file).ok()? {
+        let matrix = tenx::matrix(path).ok()?;
+        // The matrix has genes in rows.
+        let (shape, held) = text_shape(TableFile::at(&matrix).opened().ok()??, &file_name(&matrix), options)?;
+        let shape = shape.turned();
+        return Some(summed(shape, held.saturating_add(shape.times(2)), options));
     }
-    let mut load = || table.bytes(options).ok();
+    // Whoever looks at the beginning of a pipe takes it away from who reads it.
+    let opened = table.opened().ok()??;
+    let length = usize::try_from(opened.length).ok()?;
+    let head = opened.head(HEAD).ok()?;
+    if is_gzip(head) || is_zstd(head) {
+        return text_shape(opened, &file, options).map(|(shape, held)| summed(shape, held, options));
+    }
+    let format = Format::detect(head, &file, options).ok()?;
     // How often the table is held while it is read, and what else is.
-    let (shape, copies, beside) = match Format::detect(&head, &file, options).ok()? {
+    let (shape, copies, beside) = match format {
         Format::Csv | Format::Mtx => {
-            let (shape, held) = text_shape(path, options)?;
+            let (shape, held) = text_shape(table.opened().ok()??, &file, options)?;
             (shape, 0, held)
         }
         Format::Npy => {
-            let header = npy::Header::read(&mut Cursor::new(&head).chain(opened), &file).ok()?;
+            let header = npy::Header::read(&mut table.opened().ok()??.reader_from_start(), &file).ok()?;
             (header.table_shape()?, if header.fortran { 2 } else { 1 }, 0)
         }
         // A batch is held beside the rows that it becomes, and is often the whole file.
@@ -119,12 +113,12 @@ fn forecast(table: &mut TableFile, options: &ReadOptions) -> Option<Forecast> {
             let each = each.saturating_add(shape.rows.saturating_mul(8).min(PARQUET_PAGE).saturating_mul(4));
             (shape, 2, shape.columns.saturating_mul(each).saturating_add(length).saturating_add(PARQUET))
         }
-        Format::Arrow => (arrow::ipc_shape(&load()?, &file, options)?, 2, length),
+        Format::Arrow => (arrow::ipc_shape(&table.bytes(options).ok()?, &file, options)?, 2, length),
         Format::Npz => {
-            let (shape, fortran) = npz::shape(&load()?, &file, options)?;
+            let (shape, fortran) = npz::shape(&table.bytes(options).ok()?, &file, options)?;
             (shape, if fortran || shape.stored.is_some() { 2 } else { 1 }, length)
         }
-        Format::Mat => (mat::shape(&load()?, &file, options)?, 3, length),
+        Format::Mat => (mat::shape(&table.bytes(options).ok()?, &file, options)?, 3, length),
         Format::H5ad => (h5ad::shape(path, &file, options)?, 2, 0),
         Format::TenX => return None,
     };
@@ -136,19 +130,18 @@ fn forecast(table: &mut TableFile, options: &ReadOptions) -> Option<Forecast> {
 }
 
 /// `held` bytes are held while the file is read; after that a table may have to be turned.
-fn summed(shape: Shape, held: usize, options: &ReadOptions) -> Forecast {
+fn summed(shape: TableShape, held: usize, options: &ReadOptions) -> Forecast {
     let (turned, copies) = if options.transpose { (shape.turned(), 2) } else { (shape, 1) };
     let reading = held.max(shape.times(copies)).saturating_add(name_bytes(shape.rows, shape.columns));
     Forecast { rows: turned.rows, columns: turned.columns, stored: turned.stored, reading }
 }
 
 /// The shape of a text table or Matrix Market file, plain or compressed, and the bytes that are held while it is read.
-fn text_shape(path: &Path, options: &ReadOptions) -> Option<(Shape, usize)> {
-    let file = file_name(path);
-    let sample = source::sample(path, SAMPLE)?;
-    let shape = match Format::detect(&sample.text, &file, options).ok()? {
-        Format::Csv => csv::shape(&sample.text, sample.whole, &file, options)?,
-        Format::Mtx => mtx::shape(&sample.text, &file)?,
+fn text_shape(opened: &mut OpenFile, file: &str, options: &ReadOptions) -> Option<(TableShape, usize)> {
+    let sample = opened.text(SAMPLE)?;
+    let shape = match Format::detect(&sample.text, file, options).ok()? {
+        Format::Csv => csv::shape(&sample.text, sample.whole, file, options)?,
+        Format::Mtx => mtx::shape(&sample.text, file)?,
         _ => return None,
     };
     // Entries of a Matrix Market file are kept as (row, column, value), in lists that grow, until all of them are known.

@@ -34,6 +34,7 @@ mod forecast;
 mod format;
 mod h5ad;
 mod inspect;
+mod limit;
 mod mat;
 mod memory;
 mod model;
@@ -56,19 +57,18 @@ pub use error::{Error, OptionName, Phrase, Place, byte_size, counted};
 pub use forecast::{Forecast, name_bytes};
 pub use format::Format;
 pub use h5ad::{AnnDataResults, Parameter, stage_anndata, write_anndata};
-pub use inspect::{ArrayInfo, Inspection, Summary, inspect};
+pub use inspect::{ArrayInfo, Inspection, TableSummary, inspect};
 pub use memory::available_memory;
 pub use model::{
-    MODEL_FORMAT, ModelFile, RoleColumns, is_model, model_bytes, read_model, read_model_bytes, stage_model, write_model,
+    ModelFile, RoleColumns, is_model, model_bytes, read_model, read_model_bytes, stage_model, write_model,
 };
 pub use options::{Expected, Missing, ReadOptions};
 pub use parts::{TableReader, readable_in_parts};
 pub use preprocess::{ColumnSums, FittedPreprocessing, Preprocessing};
-pub use read::{TableFile, is_stream, read_stream, read_stream_at, read_table, read_table_from};
-pub use source::is_contained_panic;
+pub use read::{TableFile, is_stream, read_stream_at, read_table, read_table_from};
+pub use source::{is_contained_panic, read_stream};
 pub use table::{DenseValues, Settled, SparseValues, Table, TextCells, Values};
 pub use write::{
     AtomicWriter, Frame, Marks, Partner, Staged, TableWriter, TextColumn, add_partners, marks, stage, stage_matrix_npy,
-    stage_table, sweep, write_atomically, write_csv, write_matrix_npy, write_partners, write_raw_text, write_table,
-    write_table_csv,
+    stage_table, sweep, write_atomically, write_csv, write_matrix_npy, write_raw_text, write_table,
 };

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use crate::error::excerpt;
 use crate::finish::Draft;
-use crate::forecast::Shape;
+use crate::forecast::TableShape;
 use crate::memory::{check_room, zeros};
 use crate::sparse::{check_shape, from_entries};
 use crate::table::transpose_into;
@@ -24,12 +24,12 @@ pub(crate) fn read(text: &[u8], file: &str) -> Result<Draft, Error> {
 }
 
 /// The shape that the beginning of a file promises.
-pub(crate) fn shape(head: &[u8], file: &str) -> Option<Shape> {
+pub(crate) fn shape(head: &[u8], file: &str) -> Option<TableShape> {
     let market = Market::open(head, file).ok()?;
     let [rows, columns, entries] = market.size.map(|size| usize::try_from(size).unwrap_or(usize::MAX));
     let both_sides = if market.header.symmetry == Symmetry::General { 1 } else { 2 };
     let stored = market.header.coordinate.then(|| entries.saturating_mul(both_sides));
-    Some(Shape { rows, columns, stored })
+    Some(TableShape { rows, columns, stored })
 }
 
 /// What the first line says.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{counted, truth_name};
 use crate::finish::{Draft, check_not_empty};
-use crate::forecast::Shape;
+use crate::forecast::TableShape;
 use crate::memory::{make_room, zeros};
 use crate::parts::Parts;
 use crate::table::transpose_into;
@@ -176,9 +176,9 @@ impl Header {
     }
 
     /// Rows and columns, if this is a table.
-    pub fn table_shape(&self) -> Option<Shape> {
+    pub fn table_shape(&self) -> Option<TableShape> {
         match self.shape[..] {
-            [rows, columns] => Some(Shape::dense(rows, columns)),
+            [rows, columns] => Some(TableShape::dense(rows, columns)),
             _ => None,
         }
     }
@@ -360,7 +360,7 @@ fn parse_element(descr: &str, file: &str) -> Result<(Element, bool), Error> {
 }
 
 /// IEEE half precision: 1 sign bit, 5 of exponent, 10 of fraction.
-pub(crate) fn half_to_f64(bits: u16) -> f64 {
+fn half_to_f64(bits: u16) -> f64 {
     let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
     let exponent = i32::from(bits >> 10 & 0x1f);
     let fraction = f64::from(bits & 0x3ff) / 1024.0;

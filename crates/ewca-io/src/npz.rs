@@ -6,9 +6,10 @@ use zip::ZipArchive;
 
 use crate::error::{another_column, counted};
 use crate::finish::Draft;
-use crate::forecast::Shape;
+use crate::forecast::TableShape;
+use crate::limit::Limit;
 use crate::npy::Header;
-use crate::source::{Bounded, growth_limit};
+use crate::source::Bounded;
 use crate::sparse::{Compressed, Major, whole_numbers};
 use crate::{Error, ReadOptions, SparseValues, Values};
 
@@ -41,13 +42,13 @@ pub(crate) fn describe(bytes: &[u8], file: &str, options: &ReadOptions) -> Resul
 }
 
 /// The shape of the array that is asked for, and whether it has to be turned.
-pub(crate) fn shape(bytes: &[u8], file: &str, options: &ReadOptions) -> Option<(Shape, bool)> {
+pub(crate) fn shape(bytes: &[u8], file: &str, options: &ReadOptions) -> Option<(TableShape, bool)> {
     let mut archive = Archive::open(bytes, file, options).ok()?;
     if archive.is_sparse() {
         let numbers = archive.array("shape", |header, reader, file| header.numbers(reader, None, file)).ok()?;
         let &[rows, columns] = &whole_numbers(numbers, "shape").ok()?[..] else { return None };
         let stored = archive.header("data").ok()?.shape.first().copied();
-        return Some((Shape { rows: rows as usize, columns: columns as usize, stored }, false));
+        return Some((TableShape { rows: rows as usize, columns: columns as usize, stored }, false));
     }
     let name = archive.choose(options).ok()?;
     let header = archive.header(&name).ok()?;
@@ -57,8 +58,8 @@ pub(crate) fn shape(bytes: &[u8], file: &str, options: &ReadOptions) -> Option<(
 struct Archive<'a> {
     zip: ZipArchive<Cursor<&'a [u8]>>,
     file: &'a str,
-    /// How many more bytes may come out of it.
-    budget: u64,
+    /// How many bytes may come out of an array.
+    limit: Limit,
 }
 
 impl<'a> Archive<'a> {
@@ -67,7 +68,7 @@ impl<'a> Archive<'a> {
         if zip.index_for_name("[Content_Types].xml").is_some() {
             return Err(Error::unsupported(file, "is an Excel workbook", "save the sheet as CSV"));
         }
-        Ok(Archive { zip, file, budget: growth_limit(bytes.len() as u64, options) })
+        Ok(Archive { zip, file, limit: Limit::of_compressed(bytes.len() as u64, options) })
     }
 
     /// The names of the arrays, without `.npy`.
@@ -88,10 +89,10 @@ impl<'a> Archive<'a> {
         let file = format!("{}[{}]", self.file, crate::error::excerpt(name.as_bytes()));
         let member =
             self.zip.by_name(&format!("{name}.npy")).map_err(|error| Error::malformed(self.file, "npz", error))?;
-        let mut reader = Bounded::new(member, self.budget);
+        let mut reader = Bounded::new(member, self.limit.bytes);
         let outcome = Header::read(&mut reader, &file).and_then(|header| use_it(header, &mut reader, &file));
         if reader.exhausted() {
-            return Err(Error::TooLarge { file: self.file.into(), limit: self.budget });
+            return Err(self.limit.exceeded(self.file));
         }
         outcome
     }

@@ -184,7 +184,7 @@ fn format_in_parts(path: &Path, file: &str, options: &ReadOptions) -> Result<Par
         Kind::Regular(_) => {}
     }
     let mut head = Vec::new();
-    File::open(path).map_err(failed)?.take(HEAD).read_to_end(&mut head).map_err(failed)?;
+    File::open(path).map_err(failed)?.take(HEAD as u64).read_to_end(&mut head).map_err(failed)?;
     if head.is_empty() {
         return Err(Error::Empty { file: file.into() });
     }

@@ -1,6 +1,6 @@
 //! The door: from a path, or a stream of bytes, to a table.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -8,11 +8,11 @@ use bytes::Bytes;
 
 use crate::error::{file_name, one_line};
 use crate::finish::{Draft, finish};
-use crate::source::Kind;
+use crate::source::{Kind, OpenFile, kind_of};
 use crate::{Error, Format, ReadOptions, Table, arrow, csv, h5ad, mat, mtx, npy, npz, source, tenx};
 
 /// Enough of a file to know its format.
-pub(crate) const HEAD: u64 = 64;
+pub(crate) const HEAD: usize = 128;
 
 /// Reads the table at `path`: a file, a 10x folder, or a pipe, which is read once, to its end.
 pub fn read_table(path: &Path, options: &ReadOptions) -> Result<Table, Error> {
@@ -22,7 +22,7 @@ pub fn read_table(path: &Path, options: &ReadOptions) -> Result<Table, Error> {
 /// Reads a table from a stream, such as the standard input. `name` stands for the file in messages,
 /// and its extension counts where the bytes leave a doubt.
 pub fn read_table_from(reader: impl Read, name: &str, options: &ReadOptions) -> Result<Table, Error> {
-    TableFile::of_stream(reader, name, options)?.read(options)
+    TableFile::of_bytes(source::read_stream(reader, name, options)?, name).read(options)
 }
 
 /// A table that is about to be read. What was loaded to look into it, or by a reading that failed, is kept for the next
@@ -32,24 +32,20 @@ pub struct TableFile {
     path: Option<PathBuf>,
     /// The name in messages.
     file: String,
+    /// The file, once its beginning has been looked at.
+    opened: Option<OpenFile>,
     loaded: Option<Bytes>,
 }
 
 impl TableFile {
     /// The file, the 10x folder or the pipe at `path`. Nothing is opened yet.
     pub fn at(path: &Path) -> TableFile {
-        TableFile { path: Some(path.into()), file: file_name(path), loaded: None }
+        TableFile { path: Some(path.into()), file: file_name(path), opened: None, loaded: None }
     }
 
-    /// What a stream brings, to its end. `name` stands for the file in messages.
-    pub fn of_stream(reader: impl Read, name: &str, options: &ReadOptions) -> Result<TableFile, Error> {
-        let bytes = source::load_from(reader, 0, name, options)?;
-        Ok(TableFile::of_bytes(bytes, name))
-    }
-
-    /// The same of bytes that are here already, and plain.
+    /// Bytes that are here already, and plain. `name` stands for the file in messages.
     pub fn of_bytes(bytes: Vec<u8>, name: &str) -> TableFile {
-        TableFile { path: None, file: one_line(name), loaded: Some(bytes.into()) }
+        TableFile { path: None, file: one_line(name), opened: None, loaded: Some(bytes.into()) }
     }
 
     /// The path, if there is one.
@@ -72,22 +68,57 @@ impl TableFile {
 
     /// What is in the file, as it is there.
     pub(crate) fn draft(&mut self, options: &ReadOptions) -> Result<(Format, Draft), Error> {
-        if self.loaded.is_none()
-            && let Some(path) = &self.path
-            && let Some(streamed) = read_streaming(path, &self.file, options)?
-        {
+        if let Some(streamed) = self.streamed(options)? {
             return Ok(streamed);
         }
         read_bytes(self.bytes(options)?, &self.file, options)
     }
 
+    /// Reads what need not be loaded whole: a 10x folder, AnnData, or a plain array. Nothing where it is something else.
+    pub(crate) fn streamed(&mut self, options: &ReadOptions) -> Result<Option<(Format, Draft)>, Error> {
+        let Some(path) = self.path.clone().filter(|_| self.loaded.is_none()) else { return Ok(None) };
+        if kind_of(&path, &self.file)? == Kind::Folder {
+            return Ok(Some((Format::TenX, tenx::read(&path, options)?)));
+        }
+        let file = self.file.clone();
+        let Some(opened) = self.opened()? else { return Ok(None) };
+        let head = opened.head(HEAD).map_err(|source| Error::Read { file: file.clone(), source })?;
+        if head.starts_with(b"\x89HDF") && Format::detect(head, &file, options)? == Format::H5ad {
+            return Ok(Some((Format::H5ad, h5ad::read(&path, &file, options)?)));
+        }
+        if head.starts_with(b"\x93NUMPY") && Format::detect(head, &file, options)? == Format::Npy {
+            let length = opened.length;
+            source::check_length(length, &file, options)?;
+            // A plain array is read as it streams by: its bytes are never held beside its numbers.
+            let reader = self.opened.take().map(|opened| BufReader::with_capacity(1 << 18, opened.into_reader()));
+            return reader.map(|reader| Ok((Format::Npy, npy::read(reader, Some(length), &file)?))).transpose();
+        }
+        Ok(None)
+    }
+
+    /// The file at the path, opened once; nothing where there is none that may be opened again.
+    pub(crate) fn opened(&mut self) -> Result<Option<&mut OpenFile>, Error> {
+        if self.opened.is_none()
+            && let Some(path) = &self.path
+            && let Kind::Regular(length) = kind_of(path, &self.file)?
+        {
+            let opened = OpenFile::open(path, length);
+            self.opened = Some(opened.map_err(|source| Error::Read { file: self.file.clone(), source })?);
+        }
+        Ok(self.opened.as_mut())
+    }
+
     /// All bytes of the file, decompressed.
     pub(crate) fn bytes(&mut self, options: &ReadOptions) -> Result<Bytes, Error> {
-        match (&self.loaded, &self.path) {
-            (Some(loaded), _) => Ok(loaded.clone()),
-            (None, Some(path)) => Ok(self.loaded.insert(source::load(path, options)?.into()).clone()),
-            (None, None) => Err(Error::Empty { file: self.file.clone() }),
+        if let Some(loaded) = &self.loaded {
+            return Ok(loaded.clone());
         }
+        let bytes = match (self.opened.take(), &self.path) {
+            (Some(opened), _) => opened.load(&self.file, options)?,
+            (None, Some(path)) => source::load(path, options)?,
+            (None, None) => return Err(Error::Empty { file: self.file.clone() }),
+        };
+        Ok(self.loaded.insert(bytes.into()).clone())
     }
 }
 
@@ -96,38 +127,9 @@ pub fn is_stream(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir())
 }
 
-/// All the bytes of a stream, for those who need them more than once: no more than the options allow, or the memory
-/// holds. Compressed ones come out plain.
-pub fn read_stream(reader: impl Read, name: &str, options: &ReadOptions) -> Result<Vec<u8>, Error> {
-    source::load_from(reader, 0, name, options)
-}
-
-/// The same of the stream at a path. Devices and sockets, which have no end, are refused.
+/// All the bytes of the stream at a path: see [`read_stream`](crate::read_stream). Devices and sockets, which have no end, are refused.
 pub fn read_stream_at(path: &Path, options: &ReadOptions) -> Result<Vec<u8>, Error> {
     source::load(path, options)
-}
-
-/// Reads what need not be loaded whole: a 10x folder, AnnData, or a plain array. Nothing where it is something else.
-fn read_streaming(path: &Path, file: &str, options: &ReadOptions) -> Result<Option<(Format, Draft)>, Error> {
-    let length = match source::kind_of(path, file)? {
-        Kind::Folder => return Ok(Some((Format::TenX, tenx::read(path, options)?))),
-        Kind::Stream => return Ok(None),
-        Kind::Regular(length) => length,
-    };
-    let failed = |source| Error::Read { file: file.into(), source };
-    let mut opened = File::open(path).map_err(failed)?;
-    let mut head = Vec::new();
-    opened.by_ref().take(HEAD).read_to_end(&mut head).map_err(failed)?;
-    if head.starts_with(b"\x89HDF") && Format::detect(&head, file, options)? == Format::H5ad {
-        return Ok(Some((Format::H5ad, h5ad::read(path, file, options)?)));
-    }
-    // A plain array is read as it streams by: its bytes are never held beside its numbers.
-    if head.starts_with(b"\x93NUMPY") && Format::detect(&head, file, options)? == Format::Npy {
-        source::check_length(length, file, options)?;
-        let reader = BufReader::with_capacity(1 << 18, (&head[..]).chain(opened));
-        return Ok(Some((Format::Npy, npy::read(reader, Some(length), file)?)));
-    }
-    Ok(None)
 }
 
 fn read_bytes(bytes: Bytes, file: &str, options: &ReadOptions) -> Result<(Format, Draft), Error> {
@@ -151,6 +153,8 @@ fn read_bytes(bytes: Bytes, file: &str, options: &ReadOptions) -> Result<(Format
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
     use crate::source::LOADS;
     use crate::{Missing, inspect};
@@ -179,6 +183,29 @@ mod tests {
                 assert_eq!((found.rows(), found.columns()), (promised.rows, promised.columns));
             };
             assert_eq!(loads(read), 1, "{}", path.display());
+        }
+    }
+
+    /// The beginning of a text was once read for its forecast, and again for its table.
+    #[cfg(unix)]
+    #[test]
+    fn what_a_forecast_looks_at_is_what_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.csv");
+        let text = "x,y\n1,2\n3,4\n";
+        let gzip = {
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            encoder.write_all(text.as_bytes()).unwrap();
+            encoder.finish().unwrap()
+        };
+        for bytes in [text.as_bytes(), &gzip] {
+            fs::write(&path, bytes).unwrap();
+            let mut table = TableFile::at(&path);
+            assert_eq!(table.forecast(&ReadOptions::default()).unwrap().rows, 2);
+            fs::remove_file(&path).unwrap();
+            fs::write(&path, "other,table\n5,6\n").unwrap();
+            let found = table.read(&ReadOptions::default()).unwrap();
+            assert_eq!((found.features.join(" "), found.values.stored()), ("x y".into(), &[1.0, 2.0, 3.0, 4.0][..]));
         }
     }
 

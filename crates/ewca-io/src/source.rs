@@ -1,18 +1,15 @@
 //! The bytes of a file: loaded, and decompressed as they arrive.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
 use crate::error::file_name;
-use crate::memory::{available_memory, check_room};
+use crate::limit::Limit;
+use crate::memory::check_room;
 use crate::{Error, ReadOptions};
-
-/// A compressed file may always grow to this size ...
-const FREE_GROWTH: u64 = 1 << 30;
-/// ... and beyond it to this many times its own. Tables of text shrink 3 to 20 times.
-const LARGEST_RATIO: u64 = 256;
 
 /// What there is at a path that can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,8 +63,8 @@ pub(crate) fn load(path: &Path, options: &ReadOptions) -> Result<Vec<u8>, Error>
         Kind::Stream => 0,
         Kind::Folder => return Err(Error::Read { file, source: io::ErrorKind::IsADirectory.into() }),
     };
-    let opened = File::open(path).map_err(|source| Error::Read { file: file.clone(), source })?;
-    load_from(opened, length, &file, options)
+    let opened = OpenFile::open(path, length).map_err(|source| Error::Read { file: file.clone(), source })?;
+    opened.load(&file, options)
 }
 
 #[cfg(test)]
@@ -76,11 +73,23 @@ thread_local! {
     pub(crate) static LOADS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The bytes that `reader` gives, decompressed; `length` is how many there should be, or 0.
-pub(crate) fn load_from(reader: impl Read, length: u64, file: &str, options: &ReadOptions) -> Result<Vec<u8>, Error> {
+/// All the bytes of a stream, for those who need them more than once: no more than the options allow, or the memory
+/// holds. Compressed ones come out plain. `name` stands for the stream in messages.
+pub fn read_stream(reader: impl Read, name: &str, options: &ReadOptions) -> Result<Vec<u8>, Error> {
+    load_rest(Vec::new(), reader, 0, name, options)
+}
+
+/// The bytes that were read already, and those that `reader` gives, decompressed; `length` is how many there should be, or 0.
+fn load_rest(
+    seen: Vec<u8>,
+    reader: impl Read,
+    length: u64,
+    file: &str,
+    options: &ReadOptions,
+) -> Result<Vec<u8>, Error> {
     #[cfg(test)]
     LOADS.set(LOADS.get() + 1);
-    let bytes = take(reader, Limit::of_plain(options), length).map_err(|failure| failure.into_error(file))?;
+    let bytes = take(seen, reader, Limit::of_plain(options), length, file)?;
     if bytes.is_empty() {
         return Err(Error::Empty { file: file.into() });
     }
@@ -89,30 +98,27 @@ pub(crate) fn load_from(reader: impl Read, length: u64, file: &str, options: &Re
 
 /// Refuses a plain file that is too long.
 pub(crate) fn check_length(length: u64, file: &str, options: &ReadOptions) -> Result<(), Error> {
-    match options.max_bytes {
-        Some(limit) if length > limit => Err(Error::TooLarge { file: file.into(), limit }),
-        _ => Ok(()),
-    }
+    Limit::of_plain(options).check(length, file)
 }
 
 /// What `bytes` hold: the first bytes tell gzip and zstd from the rest, whatever the file is called.
 pub(crate) fn decompressed(bytes: Vec<u8>, file: &str, options: &ReadOptions) -> Result<Vec<u8>, Error> {
     let limit = Limit::of_compressed(bytes.len() as u64, options);
     let inside = if is_gzip(&bytes) {
-        take(flate2::read::MultiGzDecoder::new(&bytes[..]), limit, 0).map_err(|failure| (failure, "gzip"))
+        take(Vec::new(), flate2::read::MultiGzDecoder::new(&bytes[..]), limit, 0, file).map_err(|error| (error, "gzip"))
     } else if is_zstd(&bytes) {
         zstd::stream::read::Decoder::with_buffer(&bytes[..])
-            .map_err(Failure::Io)
-            .and_then(|decoder| take(decoder, limit, 0))
-            .map_err(|failure| (failure, "zstd"))
+            .map_err(|source| Error::Read { file: file.into(), source })
+            .and_then(|decoder| take(Vec::new(), decoder, limit, 0, file))
+            .map_err(|error| (error, "zstd"))
     } else {
         return Ok(bytes);
     };
     match inside {
         Ok(inside) if inside.is_empty() => Err(Error::Empty { file: file.into() }),
         Ok(inside) => Ok(inside),
-        Err((Failure::Io(error), format)) => Err(Error::malformed(file, format, compressed_problem(&error))),
-        Err((failure, _)) => Err(failure.into_error(file)),
+        Err((Error::Read { source, .. }, format)) => Err(Error::malformed(file, format, compressed_problem(&source))),
+        Err((error, _)) => Err(error),
     }
 }
 
@@ -126,126 +132,107 @@ pub(crate) fn is_zstd(head: &[u8]) -> bool {
     head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd])
 }
 
+/// A file that was opened to be looked at. What was read of it is kept: it is not read again.
+#[derive(Debug)]
+pub(crate) struct OpenFile {
+    inner: File,
+    pub length: u64,
+    /// The bytes that were read, from the start on.
+    seen: Vec<u8>,
+}
+
+impl OpenFile {
+    pub fn open(path: &Path, length: u64) -> io::Result<OpenFile> {
+        Ok(OpenFile { inner: File::open(path)?, length, seen: Vec::new() })
+    }
+
+    /// The first bytes: so many, if there are so many.
+    pub fn head(&mut self, count: usize) -> io::Result<&[u8]> {
+        let more = count.saturating_sub(self.seen.len());
+        self.inner.by_ref().take(more as u64).read_to_end(&mut self.seen)?;
+        Ok(&self.seen[..count.min(self.seen.len())])
+    }
+
+    /// The bytes from the start on; those that come out are kept.
+    pub fn reader_from_start(&mut self) -> FromStart<'_> {
+        FromStart { file: self, at: 0 }
+    }
+
+    /// All bytes as they stream by: nothing is kept.
+    pub fn into_reader(self) -> impl Read {
+        io::Cursor::new(self.seen).chain(self.inner)
+    }
+
+    /// All bytes, decompressed.
+    pub fn load(self, file: &str, options: &ReadOptions) -> Result<Vec<u8>, Error> {
+        load_rest(self.seen, self.inner, self.length, file, options)
+    }
+
+    /// Up to `most` bytes of the text that it holds, decompressed.
+    pub fn text(&mut self, most: usize) -> Option<Sample<'_>> {
+        let length = usize::try_from(self.length).ok()?;
+        let head = self.head(4).ok()?;
+        let (gzip, zstd) = (is_gzip(head), is_zstd(head));
+        if !gzip && !zstd {
+            return Some(Sample { text: self.head(most).ok()?.into(), whole: length, compressed: 0 });
+        }
+        let (mut text, mut bytes) = (Vec::new(), self.reader_from_start());
+        if gzip {
+            flate2::read::MultiGzDecoder::new(&mut bytes).take(most as u64).read_to_end(&mut text).ok()?;
+        } else {
+            zstd::stream::read::Decoder::new(&mut bytes).ok()?.take(most as u64).read_to_end(&mut text).ok()?;
+        }
+        // As the beginning grew, so will the rest.
+        let grown = text.len() as f64 * (length as f64 / bytes.at.max(1) as f64);
+        let whole = if text.len() < most { text.len() } else { grown as usize };
+        Some(Sample { text: text.into(), whole, compressed: length })
+    }
+}
+
+/// Reads a file from its start, and keeps what it reads.
+pub(crate) struct FromStart<'f> {
+    file: &'f mut OpenFile,
+    at: usize,
+}
+
+impl Read for FromStart<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let OpenFile { inner, seen, .. } = &mut *self.file;
+        let read = match &seen[self.at..] {
+            [] => {
+                let read = inner.read(buffer)?;
+                seen.extend_from_slice(&buffer[..read]);
+                read
+            }
+            mut again => again.read(buffer)?,
+        };
+        self.at += read;
+        Ok(read)
+    }
+}
+
 /// The beginning of a text.
-pub(crate) struct Sample {
-    pub text: Vec<u8>,
+pub(crate) struct Sample<'f> {
+    pub text: Cow<'f, [u8]>,
     /// The length of the whole text; of a compressed one that does not end within the sample, an estimate.
     pub whole: usize,
     /// The bytes of the file, if it is compressed.
     pub compressed: usize,
 }
 
-/// Up to `most` bytes of the text at `path`, decompressed.
-pub(crate) fn sample(path: &Path, most: u64) -> Option<Sample> {
-    let Ok(Kind::Regular(length)) = kind_of(path, "") else { return None };
-    let mut opened = File::open(path).ok()?;
-    let mut head = Vec::new();
-    opened.by_ref().take(4).read_to_end(&mut head).ok()?;
-    let (gzip, zstd) = (is_gzip(&head), is_zstd(&head));
-    let mut counted = Counted { inner: io::Cursor::new(head).chain(opened), count: 0 };
-    let mut text = Vec::new();
-    if gzip {
-        flate2::read::MultiGzDecoder::new(&mut counted).take(most).read_to_end(&mut text).ok()?;
-    } else if zstd {
-        zstd::stream::read::Decoder::new(&mut counted).ok()?.take(most).read_to_end(&mut text).ok()?;
-    } else {
-        counted.by_ref().take(most).read_to_end(&mut text).ok()?;
-        return Some(Sample { text, whole: usize::try_from(length).ok()?, compressed: 0 });
-    }
-    // As the beginning grew, so will the rest.
-    let grown = text.len() as f64 * (length as f64 / counted.count.max(1) as f64);
-    let whole = if (text.len() as u64) < most { text.len() } else { grown as usize };
-    Some(Sample { text, whole, compressed: usize::try_from(length).ok()? })
-}
-
-/// Counts the bytes that have been read.
-struct Counted<R> {
-    inner: R,
-    count: u64,
-}
-
-impl<R: Read> Read for Counted<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.inner.read(buffer)?;
-        self.count += read as u64;
-        Ok(read)
-    }
-}
-
-/// How many bytes a file of `compressed` bytes may claim to hold, where not all of them are held at once.
-pub(crate) fn claim_limit(compressed: u64, options: &ReadOptions) -> u64 {
-    options.max_bytes.unwrap_or(usual_growth(compressed))
-}
-
-fn usual_growth(compressed: u64) -> u64 {
-    FREE_GROWTH.max(compressed.saturating_mul(LARGEST_RATIO))
-}
-
-/// How many bytes may come out of `compressed` bytes, and be held.
-pub(crate) fn growth_limit(compressed: u64, options: &ReadOptions) -> u64 {
-    Limit::of_compressed(compressed, options).bytes
-}
-
-/// How many bytes a file may bring.
-#[derive(Debug, Clone, Copy)]
-struct Limit {
-    bytes: u64,
-    /// Whether it is what the machine has, and nobody's wish.
-    of_machine: bool,
-}
-
-impl Limit {
-    /// Of a file, or a pipe, as it is.
-    fn of_plain(options: &ReadOptions) -> Limit {
-        let free = || available_memory().unwrap_or(u64::MAX);
-        Limit { bytes: options.max_bytes.unwrap_or_else(free), of_machine: options.max_bytes.is_none() }
-    }
-
-    /// Of what is inside a compressed file. What comes out is held beside the numbers that it becomes.
-    fn of_compressed(compressed: u64, options: &ReadOptions) -> Limit {
-        if let Some(bytes) = options.max_bytes {
-            return Limit { bytes, of_machine: false };
-        }
-        let usual = usual_growth(compressed);
-        let free = available_memory().map_or(u64::MAX, |free| free / 3);
-        Limit { bytes: usual.min(free), of_machine: free < usual }
-    }
-
-    fn exceeded(self) -> Failure {
-        if self.of_machine { Failure::NoRoom(self.bytes) } else { Failure::Limit(self.bytes) }
-    }
-}
-
-enum Failure {
-    Io(io::Error),
-    Limit(u64),
-    NoRoom(u64),
-}
-
-impl Failure {
-    fn into_error(self, file: &str) -> Error {
-        match self {
-            Failure::Io(source) => Error::Read { file: file.into(), source },
-            Failure::Limit(limit) => Error::TooLarge { file: file.into(), limit },
-            Failure::NoRoom(bytes) => Error::NoRoom { file: file.into(), bytes },
-        }
-    }
-}
-
-/// Everything that `reader` gives, unless it is more than the limit. The buffer grows as bytes come; room for
-/// the `length` of a file that is there is made at once, where it can be.
-fn take(reader: impl Read, limit: Limit, length: u64) -> Result<Vec<u8>, Failure> {
-    if length > limit.bytes || check_room(length, "").is_err() {
-        return Err(if length > limit.bytes && !limit.of_machine { limit.exceeded() } else { Failure::NoRoom(length) });
-    }
-    let mut bytes = Vec::new();
-    let _ = bytes.try_reserve_exact(usize::try_from(length).unwrap_or(0));
-    reader.take(limit.bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| match error.kind() {
-        io::ErrorKind::OutOfMemory => Failure::NoRoom(limit.bytes),
-        _ => Failure::Io(error),
+/// Everything that `reader` gives, after the first `bytes`, unless it is more than the limit. The buffer grows as bytes come; room
+/// for the `length` of a file that is there is made at once, where it can be.
+fn take(mut bytes: Vec<u8>, reader: impl Read, limit: Limit, length: u64, file: &str) -> Result<Vec<u8>, Error> {
+    limit.check(length, file)?;
+    check_room(length, file)?;
+    let _ = bytes.try_reserve_exact(usize::try_from(length).unwrap_or(0).saturating_sub(bytes.len()));
+    let most = limit.bytes.saturating_add(1).saturating_sub(bytes.len() as u64);
+    reader.take(most).read_to_end(&mut bytes).map_err(|source| match source.kind() {
+        io::ErrorKind::OutOfMemory => Error::NoRoom { file: file.into(), bytes: limit.bytes },
+        _ => Error::Read { file: file.into(), source },
     })?;
     if bytes.len() as u64 > limit.bytes {
-        return Err(limit.exceeded());
+        return Err(limit.exceeded(file));
     }
     Ok(bytes)
 }

@@ -8,7 +8,7 @@ mod figures;
 
 pub use error::{Error, Result};
 pub use evidence::{
-    Estimate, EvidenceSet, FEWEST, GRID, Measure, Row, Summary, evidence, evidence_figures, evidence_markdown,
+    Estimate, EvidenceSet, EvidenceSummary, FEWEST, GRID, Measure, Row, evidence, evidence_figures, evidence_markdown,
     rows_csv, summaries, summaries_csv,
 };
 pub use figures::Figure;

@@ -15,7 +15,7 @@ const MOST_ASKED: usize = 2000;
 
 /// Classes by number, in the order of their names: as numbers where all of them are.
 #[derive(Debug)]
-pub struct Numbered {
+pub struct ClassIndex {
     /// The class of each sample.
     pub classes: Vec<usize>,
     /// The names of the classes.
@@ -24,7 +24,7 @@ pub struct Numbered {
     pub asked: Vec<usize>,
 }
 
-impl Numbered {
+impl ClassIndex {
     /// Numbers the distinct texts.
     pub fn new(labels: &[String]) -> Self {
         let mut names = labels.to_vec();
@@ -96,36 +96,33 @@ mod tests {
     #[test]
     fn neighbours_of_another_class_are_counted() {
         let labels = ["b", "b", "a", "a", "b"].map(String::from);
-        let numbered = Numbered::new(&labels);
+        let index = ClassIndex::new(&labels);
         assert_eq!(
-            (numbered.names.as_slice(), numbered.classes.as_slice()),
+            (index.names.as_slice(), index.classes.as_slice()),
             (&["a".into(), "b".into()][..], &[1, 1, 0, 0, 1][..])
         );
         let line = Matrix::from_row_major(5, 1, &[0.0, 1.0, 10.0, 11.0, 10.4]).unwrap();
         // 10.4's neighbour is 10 (a), 10's and 11's is 10.4 (b).
-        let confusion = numbered.confusion(&line);
+        let confusion = index.confusion(&line);
         assert_eq!(confusion.counts, [[0, 2], [1, 2]]);
         assert!((confusion.error - 0.6).abs() < 1e-15);
-        assert!((numbered.error(&line) - 0.6).abs() < 1e-15);
-        let classes = numbered.compared(&line, &line);
+        assert!((index.error(&line) - 0.6).abs() < 1e-15);
+        let classes = index.compared(&line, &line);
         assert_eq!(classes.silhouettes[1].samples, 3);
         assert_eq!(classes.silhouettes[0].ewca, classes.silhouettes[0].pca);
     }
 
     #[test]
     fn numbers_are_in_their_order() {
-        let numbered = Numbered::new(&["10", "9", "-1", "10"].map(String::from));
-        assert_eq!(
-            (numbered.names, numbered.classes),
-            (["-1", "9", "10"].map(String::from).to_vec(), vec![2, 1, 0, 2])
-        );
-        assert_eq!(Numbered::new(&["10", "9", "x"].map(String::from)).names, ["10", "9", "x"]);
+        let index = ClassIndex::new(&["10", "9", "-1", "10"].map(String::from));
+        assert_eq!((index.names, index.classes), (["-1", "9", "10"].map(String::from).to_vec(), vec![2, 1, 0, 2]));
+        assert_eq!(ClassIndex::new(&["10", "9", "x"].map(String::from)).names, ["10", "9", "x"]);
     }
 
     #[test]
     fn one_class_has_no_silhouette() {
-        let numbered = Numbered::new(&["a", "a"].map(String::from));
+        let index = ClassIndex::new(&["a", "a"].map(String::from));
         let line = Matrix::from_row_major(2, 1, &[0.0, 1.0]).unwrap();
-        assert_eq!(numbered.compared(&line, &line).silhouettes[0].ewca, None);
+        assert_eq!(index.compared(&line, &line).silhouettes[0].ewca, None);
     }
 }

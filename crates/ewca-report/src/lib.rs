@@ -34,3 +34,4 @@ pub use report::{
     Path, Report, Silhouette, Square, Step, View, ViewKey,
 };
 pub use sample::{MOST_SAMPLES, shown_samples};
+pub use words::{accuracy, number};

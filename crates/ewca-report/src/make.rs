@@ -5,10 +5,12 @@ use ewca_eval::tsne;
 use rayon::prelude::*;
 
 use crate::arrays::{Column, floats, shorts};
-use crate::classes::{MOST_COMPARED, Numbered};
+use crate::classes::{ClassIndex, MOST_COMPARED};
 use crate::error::{Error, Result};
-use crate::plan::{MOST_BLOCKS, PARTNERS, pictures};
-use crate::report::{Component, Convergence, Data, Feature, Labels, Loadings, Path, Report, Step, View, ViewKey};
+use crate::plan::{MOST_BLOCKS, PARTNERS, plan_views};
+use crate::report::{
+    Classes, Component, Convergence, Data, Feature, HeatMap, Labels, Loadings, Path, Report, Step, View, ViewKey,
+};
 use crate::sample::{MOST_SAMPLES, shown_samples};
 use crate::words;
 
@@ -91,7 +93,7 @@ pub struct Subject<'a> {
     pub labels: Option<&'a [String]>,
     /// The fit.
     pub model: &'a Model,
-    /// A fit with a tiny epsilon, which is PCA.
+    /// PCA of the same samples.
     pub pca: &'a Pca,
     /// Fits along epsilon, in any order; none when there is no path.
     pub path: &'a [Model],
@@ -104,93 +106,22 @@ impl Report {
     pub fn new(subject: &Subject<'_>) -> Result<Self> {
         subject.check()?;
         let Subject { model, pca, .. } = *subject;
-        let classes = subject.labels.map(Numbered::new);
+        let classes = subject.labels.map(ClassIndex::new);
         let steps = subject.ascending_path();
-        let shown = subject.shown(&classes, steps.len());
-        let mut notes = Vec::new();
-        let (n, k) = (subject.samples.rows(), model.n_components());
-        if shown.len() < n {
-            notes.push(format!(
-                "Shows {} of {n} samples{}. The fit was made of all of them.",
-                shown.len(),
-                if classes.is_some() { ", evenly from each class" } else { ", evenly spaced" }
-            ));
-        }
-
-        let drawn = drawn_components(shown.len(), k);
-        if drawn < k {
-            notes.push(format!("The embedding shows the first {drawn} of {k} components."));
-        }
+        let shown = Shown::new(subject, classes.as_ref(), steps.len());
         let aligned = Aligned::new(model, pca, &steps);
-        let mut views = vec![
-            view(ViewKey::Ewca, "EWCA", "ewca", &columns(&model.scores, &shown, &[], drawn)),
-            view(ViewKey::Pca, "PCA", "pc", &columns(&pca.scores, &shown, &aligned.pca, drawn)),
-            view(
-                ViewKey::Barycentric,
-                "Barycentric",
-                "ewca",
-                &columns(&model.barycentric_scores(), &shown, &[], drawn),
-            ),
-        ];
-        if subject.tsne {
-            let map = tsne::embed(&model.scores, TSNE_PERPLEXITY.min(TSNE_PART * n as f64).max(2.0))?;
-            views.push(view(ViewKey::Tsne, "t-SNE", "t-SNE ", &columns(&map, &shown, &[], 2)));
-        }
-
-        let slid = slid_components(shown.len(), steps.len(), drawn);
-        if !steps.is_empty() && slid < drawn {
-            notes.push(format!("The epsilon slider moves the first {slid} of {k} components."));
-        }
-        let step = |(model, signs): (&&Model, &Vec<bool>)| Step {
-            epsilon: model.epsilon,
-            perplexity: model.perplexity.overall,
-            loss: model.loss,
-            explained: model.explained_variance_ratio.iter().sum(),
-            error: classes.as_ref().map(|classes| classes.error(&model.scores)),
-            collapsed: model.certificate.collapsed,
-            converged: model.converged(),
-            columns: columns(&model.scores, &shown, signs, slid),
-        };
-        let path = aligned
-            .nearest
-            .map(|current| Path { steps: steps.iter().zip(&aligned.steps).map(step).collect(), current });
-
-        let ranked = ranked_features(model);
-        let coloured = coloured_features(shown.len(), ranked.len());
-        if coloured < ranked.len() {
-            notes.push(format!("{coloured} of {} features can be coloured by: those that load most.", ranked.len()));
-        }
-        let listed = listed_features(k, ranked.len());
-        if listed < ranked.len() {
-            notes.push(format!(
-                "The loadings list {listed} of {} features: those that load most. The file loadings.csv has all of them.",
-                ranked.len()
-            ));
-        }
-
-        let (partners, heat_maps) = pictures(model, subject.ids, classes.as_ref(), &shown);
-        if heat_maps.iter().any(|map| !map.single) {
-            notes.push("The plan is shown by block means.".into());
-        }
-        if let Some(classes) = classes.as_ref().filter(|classes| classes.names.len() > MOST_COMPARED) {
-            notes.push(format!("{} classes are too many to compare one by one.", classes.names.len()));
-        }
+        let (partners, heat_maps) = plan_views(model, subject.ids, classes.as_ref(), &shown.samples);
         let comparable = classes.as_ref().filter(|classes| classes.names.len() <= MOST_COMPARED);
         let compared = comparable.map(|classes| classes.compared(&model.scores, &pca.scores));
-        if let Some(compared) = compared.as_ref().filter(|compared| compared.asked < n) {
-            notes.push(format!(
-                "Nearest neighbours and silhouettes are those of {} samples, each among all {n}.",
-                compared.asked
-            ));
-        }
+        let mut notes = shown.notes(subject, classes.is_some(), steps.len());
+        notes.extend(notes_on_work(subject, &heat_maps, classes.as_ref(), compared.as_ref()));
         notes.extend(words::findings(model, subject.features, false));
         let perplexities = model.plan().perplexities();
-        let plain = (1..=n).zip(subject.ids).all(|(number, id)| *id == number.to_string()) && shown.len() == n;
         Ok(Self {
             version: env!("CARGO_PKG_VERSION").into(),
             data: Data {
                 name: subject.name.into(),
-                samples: n,
+                samples: subject.samples.rows(),
                 features: subject.samples.columns(),
                 label: subject.label.map(String::from),
                 preprocessing: subject.preprocessing.to_vec(),
@@ -204,23 +135,146 @@ impl Report {
             facts: words::facts(model),
             components: components(model, pca),
             epsilon: model.epsilon,
-            shown: shown.len(),
-            ids: (!plain).then(|| shown.iter().map(|&i| subject.ids[i].clone()).collect()),
-            labels: classes.as_ref().map(|classes| Labels {
-                names: classes.names.clone(),
-                classes: shorts(shown.iter().map(|&i| classes.classes[i].min(u16::MAX.into()) as u16)),
-            }),
-            views,
-            perplexities: Column::new(&shown.iter().map(|&i| perplexities[i]).collect::<Vec<f64>>()),
-            features: features(subject, &ranked[..coloured], &shown)?,
+            shown: shown.samples.len(),
+            ids: shown.ids(subject.ids),
+            labels: classes.as_ref().map(|classes| shown.labels(classes)),
+            views: shown.views(subject, &aligned)?,
+            perplexities: Column::new(&shown.samples.iter().map(|&i| perplexities[i]).collect::<Vec<f64>>()),
+            features: features(subject, &shown.ranked[..shown.coloured], &shown.samples)?,
             partners,
             heat_maps,
-            loadings: loadings(subject, &ranked[..listed]),
+            loadings: loadings(subject, &shown.ranked[..shown.listed]),
             convergence: convergence(model),
-            path,
+            path: shown.path(&steps, &aligned, classes.as_ref()),
             classes: compared,
         })
     }
+}
+
+/// What of a fit is on the page.
+struct Shown {
+    /// The samples.
+    samples: Vec<usize>,
+    /// How many components are drawn, and how many of them move along the path.
+    drawn: usize,
+    slid: usize,
+    /// The features, those that load most first; how many of them points can be coloured by, and how many loadings are listed.
+    ranked: Vec<usize>,
+    coloured: usize,
+    listed: usize,
+}
+
+impl Shown {
+    fn new(subject: &Subject<'_>, classes: Option<&ClassIndex>, steps: usize) -> Self {
+        let (n, k) = (subject.samples.rows(), subject.model.n_components());
+        let samples = shown_samples(n, classes.map(|classes| &classes.classes[..]), most_shown(steps));
+        let drawn = drawn_components(samples.len(), k);
+        let ranked = ranked_features(subject.model);
+        Self {
+            drawn,
+            slid: slid_components(samples.len(), steps, drawn),
+            coloured: coloured_features(samples.len(), ranked.len()),
+            listed: listed_features(k, ranked.len()),
+            ranked,
+            samples,
+        }
+    }
+
+    /// What is not on the page.
+    fn notes(&self, subject: &Subject<'_>, has_classes: bool, steps: usize) -> Vec<String> {
+        let (n, k) = (subject.samples.rows(), subject.model.n_components());
+        let Self { samples, drawn, slid, ranked, coloured, listed } = self;
+        let evenly = if has_classes { "evenly from each class" } else { "evenly spaced" };
+        let features = ranked.len();
+        let notes = [
+            (
+                samples.len() < n,
+                format!("Shows {} of {n} samples, {evenly}. The fit was made of all of them.", samples.len()),
+            ),
+            (*drawn < k, format!("The embedding shows the first {drawn} of {k} components.")),
+            (steps > 0 && slid < drawn, format!("The epsilon slider moves the first {slid} of {k} components.")),
+            (
+                *coloured < features,
+                format!("{coloured} of {features} features can be coloured by: those that load most."),
+            ),
+            (
+                *listed < features,
+                format!(
+                    "The loadings list {listed} of {features} features: those that load most. The file loadings.csv has all of them."
+                ),
+            ),
+        ];
+        notes.into_iter().filter(|(holds, _)| *holds).map(|(_, note)| note).collect()
+    }
+
+    fn views(&self, subject: &Subject<'_>, aligned: &Aligned) -> Result<Vec<View>> {
+        let Subject { model, pca, .. } = *subject;
+        let columns = |scores: &Matrix, flipped: &[bool], count| columns(scores, &self.samples, flipped, count);
+        let barycentric = columns(&model.barycentric_scores(), &[], self.drawn);
+        let mut views = vec![
+            view(ViewKey::Ewca, "EWCA", "ewca", columns(&model.scores, &[], self.drawn)),
+            view(ViewKey::Pca, "PCA", "pc", columns(&pca.scores, &aligned.pca, self.drawn)),
+            view(ViewKey::Barycentric, "Barycentric", "ewca", barycentric),
+        ];
+        if subject.tsne {
+            let perplexity = TSNE_PERPLEXITY.min(TSNE_PART * model.n_samples() as f64).max(2.0);
+            let map = tsne::embed(&model.scores, perplexity)?;
+            views.push(view(ViewKey::Tsne, "t-SNE", "t-SNE ", columns(&map, &[], 2)));
+        }
+        Ok(views)
+    }
+
+    fn path(&self, steps: &[&Model], aligned: &Aligned, classes: Option<&ClassIndex>) -> Option<Path> {
+        let step = |(model, signs): (&&Model, &Vec<bool>)| Step {
+            epsilon: model.epsilon,
+            perplexity: model.perplexity.overall,
+            loss: model.loss,
+            explained: model.explained_variance_ratio.iter().sum(),
+            error: classes.map(|classes| classes.error(&model.scores)),
+            collapsed: model.certificate.collapsed,
+            converged: model.converged(),
+            columns: columns(&model.scores, &self.samples, signs, self.slid),
+        };
+        let current = aligned.nearest?;
+        Some(Path { steps: steps.iter().zip(&aligned.steps).map(step).collect(), current })
+    }
+
+    /// The names of the samples, unless they are the numbers of all.
+    fn ids(&self, ids: &[String]) -> Option<Vec<String>> {
+        let numbered = (1..=ids.len()).zip(ids).all(|(number, id)| *id == number.to_string());
+        let is_plain = numbered && self.samples.len() == ids.len();
+        (!is_plain).then(|| self.samples.iter().map(|&i| ids[i].clone()).collect())
+    }
+
+    fn labels(&self, classes: &ClassIndex) -> Labels {
+        let class = |&i: &usize| classes.classes[i].min(u16::MAX.into()) as u16;
+        Labels { names: classes.names.clone(), classes: shorts(self.samples.iter().map(class)) }
+    }
+}
+
+/// What was not computed of everything.
+fn notes_on_work(
+    subject: &Subject<'_>,
+    heat_maps: &[HeatMap],
+    classes: Option<&ClassIndex>,
+    compared: Option<&Classes>,
+) -> Vec<String> {
+    let n = subject.samples.rows();
+    let mut notes = Vec::new();
+    if heat_maps.iter().any(|map| !map.single) {
+        notes.push("The plan is shown by block means.".into());
+    }
+    match (classes, compared) {
+        (Some(classes), None) => {
+            notes.push(format!("{} classes are too many to compare one by one.", classes.names.len()));
+        }
+        (_, Some(compared)) if compared.asked < n => notes.push(format!(
+            "Nearest neighbours and silhouettes are those of {} samples, each among all {n}.",
+            compared.asked
+        )),
+        _ => {}
+    }
+    notes
 }
 
 impl<'a> Subject<'a> {
@@ -249,11 +303,6 @@ impl<'a> Subject<'a> {
         let mut steps: Vec<&Model> = self.path.iter().collect();
         steps.sort_by(|a, b| a.epsilon.total_cmp(&b.epsilon));
         steps
-    }
-
-    fn shown(&self, classes: &Option<Numbered>, steps: usize) -> Vec<usize> {
-        let classes = classes.as_ref().map(|classes| &classes.classes[..]);
-        shown_samples(self.samples.rows(), classes, most_shown(steps))
     }
 }
 
@@ -300,9 +349,9 @@ fn columns(scores: &Matrix, shown: &[usize], flipped: &[bool], count: usize) -> 
     (0..count).map(column).collect()
 }
 
-fn view(key: ViewKey, name: &str, axis: &str, columns: &[Column]) -> View {
+fn view(key: ViewKey, name: &str, axis: &str, columns: Vec<Column>) -> View {
     let axes = (1..=columns.len()).map(|number| format!("{axis}{number}")).collect();
-    View { key, name: name.into(), axes, columns: columns.to_vec() }
+    View { key, name: name.into(), axes, columns }
 }
 
 fn components(model: &Model, pca: &Pca) -> Vec<Component> {

@@ -4,7 +4,7 @@ use ewca::{Model, Plan};
 use rayon::prelude::*;
 
 use crate::arrays::{Column, shorts, words};
-use crate::classes::Numbered;
+use crate::classes::ClassIndex;
 use crate::report::{HeatMap, HeatMapOrder, Partners, Square};
 
 /// Partners of each sample.
@@ -48,7 +48,7 @@ impl Blocks {
     }
 
     /// Ordered by class, and by similarity within. No block holds two classes, unless there are too many of them.
-    fn by_class(similar: &[usize], classes: &Numbered) -> Self {
+    fn by_class(similar: &[usize], classes: &ClassIndex) -> Self {
         let mut order = similar.to_vec();
         order.sort_by_key(|&i| classes.classes[i]);
         let mut sizes = vec![0; classes.names.len()];
@@ -76,10 +76,17 @@ impl Blocks {
         self.count() == self.order.len()
     }
 
+    /// The sums of the shares of one sample, by block.
+    fn sums(&self, shares: &[f64]) -> Vec<f64> {
+        let mut sums = vec![0.0; self.count()];
+        shares.iter().zip(&self.block).for_each(|(share, &block)| sums[block] += share);
+        sums
+    }
+
     /// What a block holds.
-    fn name(&self, block: usize, ids: &[String], classes: Option<&Numbered>) -> String {
+    fn name(&self, block: usize, ids: &[String], classes: Option<&ClassIndex>) -> String {
         let members = &self.order[self.edges[block]..self.edges[block + 1]];
-        let class = |i: usize| classes.map(|numbered| numbered.names[numbered.classes[i]].as_str());
+        let class = |i: usize| classes.map(|index| index.names[index.classes[i]].as_str());
         match (members, self.key) {
             ([i], _) => match class(*i) {
                 Some(class) => format!("{} ({class})", ids[*i]),
@@ -151,10 +158,10 @@ struct Strip {
 }
 
 /// The strongest partners of the samples in `shown`, and the heat maps.
-pub fn pictures(
+pub fn plan_views(
     model: &Model,
     ids: &[String],
-    classes: Option<&Numbered>,
+    classes: Option<&ClassIndex>,
     shown: &[usize],
 ) -> (Partners, Vec<HeatMap>) {
     let plan = model.plan();
@@ -162,45 +169,29 @@ pub fn pictures(
     let mut orders: Vec<Blocks> = classes.map(|classes| Blocks::by_class(&order, classes)).into_iter().collect();
     orders.push(Blocks::by_similarity(order));
 
-    // A sample's strongest partners among those that are shown: only they can be drawn.
     let count = PARTNERS.min(shown.len().saturating_sub(1));
     let strip = |rows: &[usize]| {
         let mut strip = Strip { partners: Vec::new(), own: Vec::new(), sums: vec![Vec::new(); orders.len()] };
         for &i in rows {
             let shares = shares(&plan, model, i);
             strip.own.push(shares[i]);
-            let mut others: Vec<(u32, f64)> =
-                shown.iter().enumerate().filter(|(_, j)| **j != i).map(|(at, &j)| (at as u32, shares[j])).collect();
-            let stronger = |x: &(u32, f64), y: &(u32, f64)| y.1.total_cmp(&x.1).then(x.0.cmp(&y.0));
-            if count > 0 && count < others.len() {
-                others.select_nth_unstable_by(count - 1, stronger);
-            }
-            others.truncate(count);
-            others.sort_by(stronger);
-            strip.partners.extend(others);
+            strip.partners.extend(strongest(&shares, i, shown, count));
             for (blocks, sums) in orders.iter().zip(&mut strip.sums) {
-                let mut row = vec![0.0; blocks.count()];
-                shares.iter().zip(&blocks.block).for_each(|(share, &block)| row[block] += share);
-                sums.push((blocks.block[i], row));
+                sums.push((blocks.block[i], blocks.sums(&shares)));
             }
         }
         strip
     };
     // Some strips at a time, so that what they hold stays small; sums are taken in the order of the rows.
-    let mut totals: Vec<Vec<f64>> = orders.iter().map(|blocks| vec![0.0; blocks.count() * blocks.count()]).collect();
-    let mut rows: Vec<Vec<usize>> = orders.iter().map(|blocks| vec![0; blocks.count()]).collect();
+    let mut totals: Vec<Totals> = orders.iter().map(Totals::new).collect();
     let (mut partners, mut own) = (Vec::new(), Vec::new());
     for group in shown.chunks(ROWS * 16) {
         let strips: Vec<Strip> = group.par_chunks(ROWS).map(strip).collect();
         for strip in strips {
             partners.extend(strip.partners);
             own.extend(strip.own);
-            for (at, sums) in strip.sums.into_iter().enumerate() {
-                for (block, sums) in sums {
-                    rows[at][block] += 1;
-                    let total = &mut totals[at][block * sums.len()..][..sums.len()];
-                    total.iter_mut().zip(&sums).for_each(|(total, sum)| *total += sum);
-                }
+            for (totals, sums) in totals.iter_mut().zip(&strip.sums) {
+                sums.iter().for_each(|(block, sums)| totals.add(*block, sums));
             }
         }
     }
@@ -212,11 +203,46 @@ pub fn pictures(
         shares: shorts(partners.iter().map(|(_, share)| part(share))),
         own: shorts(own.iter().map(part)),
     };
-    let maps = orders.iter().zip(totals.iter().zip(&rows)).map(|(blocks, (totals, rows))| {
+    let maps = orders.iter().zip(&totals).map(|(blocks, totals)| totals.heat_map(blocks, ids, classes));
+    (partners, maps.collect())
+}
+
+/// A sample's strongest partners among those that are shown, by their places there: only they can be drawn.
+fn strongest(shares: &[f64], sample: usize, shown: &[usize], count: usize) -> Vec<(u32, f64)> {
+    let others = shown.iter().enumerate().filter(|(_, other)| **other != sample);
+    let mut others: Vec<(u32, f64)> = others.map(|(at, &other)| (at as u32, shares[other])).collect();
+    let stronger = |x: &(u32, f64), y: &(u32, f64)| y.1.total_cmp(&x.1).then(x.0.cmp(&y.0));
+    if count > 0 && count < others.len() {
+        others.select_nth_unstable_by(count - 1, stronger);
+    }
+    others.truncate(count);
+    others.sort_by(stronger);
+    others
+}
+
+/// The sums of shares between blocks, and how many rows of each block are in them.
+struct Totals {
+    sums: Vec<f64>,
+    rows: Vec<usize>,
+}
+
+impl Totals {
+    fn new(blocks: &Blocks) -> Self {
+        Self { sums: vec![0.0; blocks.count() * blocks.count()], rows: vec![0; blocks.count()] }
+    }
+
+    /// Adds a row of this block.
+    fn add(&mut self, block: usize, sums: &[f64]) {
+        self.rows[block] += 1;
+        let totals = &mut self.sums[block * sums.len()..][..sums.len()];
+        totals.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum);
+    }
+
+    fn heat_map(&self, blocks: &Blocks, ids: &[String], classes: Option<&ClassIndex>) -> HeatMap {
         let count = blocks.count();
         let mean = |at: usize| {
             let columns = blocks.edges[at % count + 1] - blocks.edges[at % count];
-            totals[at] / (rows[at / count] * columns).max(1) as f64
+            self.sums[at] / (self.rows[at / count] * columns).max(1) as f64
         };
         HeatMap {
             key: blocks.key,
@@ -226,8 +252,7 @@ pub fn pictures(
             values: Column::new(&(0..count * count).map(mean).collect::<Vec<f64>>()),
             squares: blocks.squares.clone(),
         }
-    });
-    (partners, maps.collect())
+    }
 }
 
 #[cfg(test)]
@@ -246,7 +271,7 @@ mod tests {
     #[test]
     fn squares_surround_their_class() {
         let labels: Vec<String> = (0..9).map(|i| ["x", "y", "z"][i % 3].to_string()).collect();
-        let classes = Numbered::new(&labels);
+        let classes = ClassIndex::new(&labels);
         let blocks = Blocks::by_class(&(0..9).rev().collect::<Vec<_>>(), &classes);
         assert_eq!(blocks.order, [6, 3, 0, 7, 4, 1, 8, 5, 2]);
         let spans: Vec<_> = blocks.squares.iter().map(|square| (square.from, square.to)).collect();

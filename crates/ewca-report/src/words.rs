@@ -17,7 +17,8 @@ pub fn number(value: f64) -> String {
     format!("{value:.*}", (4 - before_point).max(0) as usize)
 }
 
-fn accuracy(value: f64) -> String {
+/// An accuracy: one digit and its magnitude.
+pub fn accuracy(value: f64) -> String {
     if value == 0.0 { "0".into() } else { format!("{value:.0e}") }
 }
 
@@ -153,4 +154,15 @@ pub fn facts(model: &Model) -> Vec<Fact> {
         ));
     }
     facts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_four_digits() {
+        let shown: Vec<String> = [0.0, 1.0, 12.3456, -1234.56, 98765.4, 0.012345, 1e-5, 2.5e7].map(number).to_vec();
+        assert_eq!(shown, ["0", "1.000", "12.35", "-1235", "98765", "0.01235", "1.00e-5", "2.50e7"]);
+    }
 }

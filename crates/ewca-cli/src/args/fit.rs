@@ -111,7 +111,7 @@ impl FitArgs {
         let Self { input, table, weights, preprocessing, spread, method, output, limits, many, checkpoint, ending } =
             self;
         let params = many.applied_to(spread.applied_to(method.params()?));
-        params.clone().check().map_err(|error| error.to_string())?;
+        let wanted = params.check_ref().map_err(|error| error.to_string())?;
         if output.write_anndata.is_some() && !table.says_anndata(&input) {
             return Err(
                 "--write-anndata adds to a copy of the input, which must be an AnnData file (.h5ad) that is not \
@@ -128,8 +128,8 @@ impl FitArgs {
             weighting: weights.into_weighting(),
             table: table.into_job(input, limits.max_memory),
             preprocessing: preprocessing.into_steps(),
-            wanted: method.wanted(spread.perplexity),
             params,
+            wanted,
             limits,
             exports: Exports {
                 scores: output.scores,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap_complete::Shell;
-use ewca::Params;
+use ewca::{CheckedParams, Params};
 use ewca_eval::Protocol;
 use ewca_io::{Preprocessing, ReadOptions};
 use ewca_paper::experiments::Experiment;
@@ -73,10 +73,10 @@ pub struct FitJob {
     pub preprocessing: Preprocessing,
     /// The column of weights or counts.
     pub weighting: Option<Weighting>,
-    /// How to fit it. They pass [`Params::check`].
+    /// How to fit it.
     pub params: Params,
-    /// What was asked of the parameters, for the account and the summary.
-    pub wanted: Wanted,
+    /// The same, checked: what was asked of the fit can be read from it.
+    pub wanted: CheckedParams,
     /// What the run may use.
     pub limits: Limits,
     /// The folder for the results.
@@ -122,30 +122,6 @@ pub struct Limits {
     pub max_memory: Option<usize>,
     /// The number of threads; all when `None`.
     pub threads: Option<usize>,
-}
-
-/// The parameters as the user gave them, where the library's own are not open to readers.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Wanted {
-    /// The number of components.
-    pub components: usize,
-    /// The perplexity to aim at, where one was given.
-    pub perplexity: Option<f64>,
-    /// The relative gradient at which the fit has converged.
-    pub tolerance: f64,
-    /// The limit of iterations.
-    pub max_iterations: usize,
-    /// Further attempts from random subspaces.
-    pub restarts: usize,
-    /// The seed of everything random.
-    pub seed: u64,
-}
-
-impl Default for Wanted {
-    /// What a bare `ewca fit` asks for.
-    fn default() -> Self {
-        Self { components: 2, perplexity: None, tolerance: 1e-6, max_iterations: 1000, restarts: 0, seed: 0 }
-    }
 }
 
 /// A model applied to a table.

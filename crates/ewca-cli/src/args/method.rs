@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use ewca::{EigenvalueBound, Ewca, MmParams, Orthonormalisation, Params, Solver};
 use ewca_eval::Protocol;
 
-use super::job::{Limits, Wanted};
+use super::job::Limits;
 use super::values;
 
 #[derive(Debug, Args)]
@@ -18,7 +18,7 @@ pub struct SpreadArgs {
     /// Over how many samples each one spreads; epsilon is then found for you [default: 5, or 1 + 0.3 (n - 1)
     /// for less than 15 samples]
     #[arg(long, value_name = "P", value_parser = values::above_one, allow_negative_numbers = true)]
-    pub perplexity: Option<f64>,
+    perplexity: Option<f64>,
 }
 
 impl SpreadArgs {
@@ -184,18 +184,6 @@ enum OrthonormalisationArg {
 }
 
 impl MethodArgs {
-    /// What was asked for, with the perplexity that goes with it.
-    pub fn wanted(&self, perplexity: Option<f64>) -> Wanted {
-        Wanted {
-            components: self.components,
-            perplexity,
-            tolerance: self.tolerance,
-            max_iterations: self.max_iterations,
-            restarts: self.restarts,
-            seed: self.seed,
-        }
-    }
-
     pub fn params(&self) -> Result<Params, String> {
         Ok(Ewca::params(self.components)
             .solver(self.solver()?)

@@ -23,7 +23,7 @@ use apply::{NeighboursArgs, ReconstructArgs, TransformArgs};
 use fit::FitArgs;
 pub use job::{
     CheckpointJob, DemoJob, EvidenceJob, FitJob, Job, Limits, NeighboursJob, PathJob, ReportJob, ReportWish,
-    ReproduceJob, Request, SelectJob, Steps, TableJob, TransformJob, Wanted,
+    ReproduceJob, Request, SelectJob, Steps, TableJob, TransformJob,
 };
 use path::PathArgs;
 use report::ReportArgs;

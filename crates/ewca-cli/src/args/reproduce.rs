@@ -1,7 +1,9 @@
 //! Arguments of `ewca reproduce`.
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use ewca_paper::experiments::Experiment;
 
@@ -55,45 +57,31 @@ pub struct ReproduceArgs {
     limits: LimitArgs,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WhatArg {
-    /// Figure 1: two clusters in the plane, their projections, and the plan
-    Illustration,
-    /// Figure 2: misclassification against k, by the paper's protocol and by a stricter one
-    Accuracy,
-    /// Figure 3: the transport plan, ordered by class
-    Plan,
-    /// Figure 4: t-SNE of the scores, with links where the plan is large
-    Embedding,
-    /// Figure 5: time against the number of features
-    Timing,
-    /// Figure 6: misclassification over k and epsilon
-    Sensitivity,
-    /// Table 1: time of each step against n, d and k
-    Complexity,
-    /// The small examples of the authors' code
-    Examples,
-    /// Beyond the paper: EWCA beside PCA on 37 gene-expression sets, which a script fetches
+    Experiment(Experiment),
     Evidence,
-    /// Everything of the paper, and a page that shows it: index.html
     All,
 }
 
-impl WhatArg {
-    fn experiments(self) -> Vec<Experiment> {
-        match self {
-            Self::Illustration => vec![Experiment::Illustration],
-            Self::Accuracy => vec![Experiment::Accuracy],
-            Self::Plan => vec![Experiment::Plan],
-            Self::Embedding => vec![Experiment::Embedding],
-            Self::Timing => vec![Experiment::Timing],
-            Self::Sensitivity => vec![Experiment::Sensitivity],
-            Self::Complexity => vec![Experiment::Complexity],
-            Self::Examples => vec![Experiment::Examples],
-            // A job of its own.
-            Self::Evidence => Vec::new(),
-            Self::All => Experiment::ALL.to_vec(),
-        }
+impl ValueEnum for WhatArg {
+    fn value_variants<'a>() -> &'a [Self] {
+        static VARIANTS: LazyLock<Vec<WhatArg>> = LazyLock::new(|| {
+            let experiments = Experiment::ALL.into_iter().map(WhatArg::Experiment);
+            experiments.chain([WhatArg::Evidence, WhatArg::All]).collect()
+        });
+        &VARIANTS
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let (name, about) = match self {
+            Self::Experiment(experiment) => experiment.described(),
+            Self::Evidence => {
+                ("evidence", "Beyond the paper: EWCA beside PCA on 37 gene-expression sets, which a script fetches")
+            }
+            Self::All => ("all", "Everything of the paper, and a page that shows it: index.html"),
+        };
+        Some(PossibleValue::new(name).help(about))
     }
 }
 
@@ -101,7 +89,10 @@ impl ReproduceArgs {
     pub fn into_job(self, overwrite: bool) -> Job {
         match self.what {
             WhatArg::Evidence => Job::Evidence(Box::new(self.into_evidence_job(overwrite))),
-            _ => Job::Reproduce(Box::new(self.into_experiments_job(overwrite))),
+            WhatArg::Experiment(experiment) => {
+                Job::Reproduce(Box::new(self.into_experiments_job(vec![experiment], overwrite)))
+            }
+            WhatArg::All => Job::Reproduce(Box::new(self.into_experiments_job(Experiment::ALL.to_vec(), overwrite))),
         }
     }
 
@@ -117,12 +108,12 @@ impl ReproduceArgs {
         }
     }
 
-    fn into_experiments_job(self, overwrite: bool) -> ReproduceJob {
+    fn into_experiments_job(self, experiments: Vec<Experiment>, overwrite: bool) -> ReproduceJob {
         let limits = Limits::from(self.limits);
         let all = self.what == WhatArg::All;
         let embedded = self.data.as_os_str() == "khan2001";
         ReproduceJob {
-            experiments: self.what.experiments(),
+            experiments,
             page: all,
             table: (!embedded).then(|| self.table.into_labelled_job(self.data, limits.max_memory)),
             components: self.components.map(|Counts(components)| components),

@@ -35,7 +35,7 @@ fn a_bare_select_compares_what_the_library_does() {
 fn a_bare_fit_has_the_librarys_defaults() {
     let (console, job) = fit(&["data.csv"]).unwrap();
     assert_eq!(job.params, Ewca::params(2));
-    assert_eq!(job.wanted, Wanted::default());
+    assert_eq!(job.wanted, Ewca::params(2).check().unwrap());
     assert_eq!(job.table.input, Input::File("data.csv".into()));
     assert_eq!(job.output, PathBuf::from("ewca-out"));
     assert!(job.preprocessing.is_nothing() && job.checkpoint.is_none() && job.resume.is_none());
@@ -55,6 +55,7 @@ fn every_option_reaches_the_job() {
     let params =
         Ewca::params(3).perplexity(7.5).solver(Solver::Mm(mm)).restarts(2).seed(9).tolerance(1e-8).max_iterations(50);
     assert_eq!(job.params, params);
+    assert_eq!(job.wanted, params.check().unwrap());
     assert_eq!((console.verbosity, console.json), (Verbosity::Verbose, true));
     assert_eq!((job.limits.max_memory, job.limits.threads), (Some(2 << 30), Some(3)));
     let TableJob { input, read } = &job.table;

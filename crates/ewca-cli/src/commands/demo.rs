@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use ewca::{Ewca, Matrix, Model, Params, Pca, Samples, geometric};
 use ewca_eval::{Labels, Neighbours, errors_of_new};
 use ewca_io::{Missing, ModelFile, Preprocessing, ReadOptions, RoleColumns, read_table_from};
 
-use crate::args::{DemoJob, ReportWish, Wanted};
+use crate::args::{DemoJob, ReportWish};
 use crate::commands::report::ReportSource;
 use crate::console::command_line::CommandLine;
 use crate::console::failure::Failure;
@@ -19,9 +19,8 @@ use crate::console::plot::{self, Plot};
 use crate::console::terminal::Console;
 use crate::console::text::{number, percent, time};
 use crate::input::table::Dataset;
-
 use crate::output::results::{ResultsFolder, component_name};
-use crate::output::summary::{Source, Summary, Times};
+use crate::output::summary::{DataSource, Summary, Times};
 
 /// 83 tumour samples x 2308 gene expressions: see data/khan2001.md.
 const DATA: &[u8] = include_bytes!("../../../../data/khan2001.csv.gz");
@@ -43,71 +42,81 @@ const OTHER_PERPLEXITIES: [f64; 3] = [3.0, 10.0, 20.0];
 /// Runs the demonstration.
 pub fn run(job: &DemoJob, console: Console) -> Result<Outcome, Failure> {
     let clock = Instant::now();
-    let train = read("train")?;
-    let test = read("test")?;
+    let (train, test) = (read("train")?, read("test")?);
     let read = clock.elapsed();
 
     let mut folder = ResultsFolder::make(&job.output)?;
     let samples = train.samples().map_err(refused)?;
-    let wanted = Wanted { components: COMPONENTS, ..Wanted::default() };
-    let params = Ewca::params(COMPONENTS)
-        .tolerance(wanted.tolerance)
-        .max_iterations(wanted.max_iterations)
-        .restarts(wanted.restarts)
-        .seed(wanted.seed);
+    let params = Ewca::params(COMPONENTS);
+    let wanted = params.check_ref().map_err(refused)?;
     let fit_clock = Instant::now();
-    let model = params.clone().fit(&samples).map_err(refused)?;
+    let model = wanted.fit(&samples).map_err(refused)?;
     let fit = fit_clock.elapsed();
-    let pca = params.pca(&samples).map_err(refused)?;
+    let pca = wanted.pca(&samples).map_err(refused)?;
     let spreads = spreads(&params, &samples, &pca, &model, &test)?;
     let epsilons = geometric(PATH_FROM * model.epsilon, PATH_TO * model.epsilon, PATH_STEPS);
-    let path = params.clone().check().and_then(|params| params.path(&samples, &epsilons)).map_err(refused)?;
+    let path = wanted.path(&samples, &epsilons).map_err(refused)?;
 
     let times = Times { read, fit, total: clock.elapsed() };
-    let steps = &train.preprocessing.steps;
-    let source = Source {
-        input: FILE,
-        label: Some("class"),
-        id: Some("sample"),
-        preprocessing: steps,
-        missing: Missing::Error,
-        settled: &train.table.settled,
-    };
-    let file = ModelFile {
-        model,
-        preprocessing: train.preprocessing.clone(),
-        ids: train.ids.clone(),
-        labels: train.table.labels.clone(),
-        columns: RoleColumns { label: Some("class".into()), id: Some("sample".into()) },
-        params,
-        program: env!("CARGO_PKG_VERSION").into(),
-        training_checksum: train.table.checksum(),
-        has_checksum: true,
-    };
-    let model = &file.model;
-    let mut summary = Summary::new(source, &wanted, model, times);
-    folder.add_results(&train, &file)?;
-    folder.add_bytes(FILE, DATA)?;
-    let wish = ReportWish { file: job.report.clone().unwrap_or_else(|| folder.path().join(REPORT)), tsne: true };
-    let source = ReportSource { name: FILE, label: Some("class"), data: &train, samples: &samples };
-    let (_, report) = source.stage(&wish, model, &pca, &path, console)?;
-    match folder.name_of(&wish.file) {
-        Some(name) => folder.add(&name, report)?,
-        None => report.commit()?,
-    }
-    folder.commit_fit(&mut summary)?;
+    let columns = RoleColumns { label: Some("class".into()), id: Some("sample".into()) };
+    let file = train.model_file(model, params, columns, train.checksum());
+    let mut summary = Summary::new(source_of(&train), &wanted, &file.model, times);
+    let results = Results { train: &train, samples: &samples, file: &file, pca: &pca, path: &path };
+    let report = results.write(&mut folder, job.report.clone(), &mut summary, console)?;
 
+    let model = &file.model;
     let parts = [
         introduction(&train, &test),
         the_fit(model, times),
         scatter(model, &train, &test)?,
         partners(model, &train),
         against_pca(&spreads, &train, &test),
-        what_next(&folder, &wish.file),
+        what_next(&folder, &report),
     ];
     console.say(&parts.concat());
     console.report(&summary);
     Ok(Outcome::of(model))
+}
+
+/// What the summary says of the data.
+fn source_of(train: &Dataset) -> DataSource<'_> {
+    DataSource {
+        input: FILE,
+        label: Some("class"),
+        id: Some("sample"),
+        preprocessing: &train.preprocessing.steps,
+        missing: Missing::Error,
+        settled: &train.table.settled,
+    }
+}
+
+/// What was found, on its way to files.
+struct Results<'a> {
+    train: &'a Dataset,
+    samples: &'a Samples<'a>,
+    file: &'a ModelFile,
+    pca: &'a Pca,
+    path: &'a [Model],
+}
+
+impl Results<'_> {
+    /// Writes the folder, with the data, and the report, whose place it gives.
+    fn write(
+        &self,
+        folder: &mut ResultsFolder,
+        report: Option<PathBuf>,
+        summary: &mut Summary<'_>,
+        console: Console,
+    ) -> Result<PathBuf, Failure> {
+        folder.add_results(self.train, self.file)?;
+        folder.add_bytes(FILE, DATA)?;
+        let wish = ReportWish { file: report.unwrap_or_else(|| folder.path().join(REPORT)), tsne: true };
+        let source = ReportSource { name: FILE, label: Some("class"), data: self.train, samples: self.samples };
+        let (_, staged) = source.stage(&wish, &self.file.model, self.pca, self.path, console)?;
+        folder.add_or_commit(&wish.file, staged)?;
+        folder.commit_fit(summary)?;
+        Ok(wish.file)
+    }
 }
 
 fn refused(source: ewca::Error) -> Failure {

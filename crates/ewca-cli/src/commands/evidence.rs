@@ -4,12 +4,11 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use ewca_io::{ReadOptions, Values, read_table};
+use ewca_io::{ReadOptions, TableFile, Values};
 use ewca_paper::{
-    EvidenceSet, Measure, Row, Summary, evidence, evidence_figures, evidence_markdown, rows_csv, summaries,
+    EvidenceSet, EvidenceSummary, Measure, Row, evidence, evidence_figures, evidence_markdown, rows_csv, summaries,
     summaries_csv,
 };
-use indicatif::ProgressStyle;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
@@ -22,7 +21,7 @@ use crate::console::text::{count, wrapped};
 use crate::output::emit::check_writable;
 use crate::output::results::ResultsFolder;
 use crate::run::interrupt;
-use crate::run::progress::{spinner, turn};
+use crate::run::progress::counter;
 
 const LIST: &str = "sets.csv";
 const SCRIPT: &str = "crates/ewca-paper/evidence/fetch.py";
@@ -35,11 +34,7 @@ pub fn run(job: &EvidenceJob, console: Console) -> Result<Outcome, Failure> {
     console.say(&format!("{}: {}\n", job.data.display(), count(sets.len(), "set")));
     let mut folder = ResultsFolder::make_for_figures(&job.output)?;
     check_writable(&job.output.join(TABLES))?;
-    let bar = spinner("sets and numbers of components".into(), console);
-    if let Ok(style) = ProgressStyle::with_template("{spinner} [{bar:20}] {pos}/{len} {msg}") {
-        bar.set_style(style.progress_chars("=> "));
-    }
-    turn(&bar);
+    let bar = counter("sets and numbers of components", console);
     let found = evidence(&sets, &job.components, job.protocol, &|done, parts| {
         bar.set_length(parts as u64);
         bar.set_position(done as u64);
@@ -57,9 +52,9 @@ pub fn run(job: &EvidenceJob, console: Console) -> Result<Outcome, Failure> {
     let summaries = summaries(&rows);
     let mut files = write(&mut folder, &sets, &rows, &summaries, &file)?;
     files.push(folder.commit_figures(job.overwrite)?);
-    console.say(&account(&summaries, sets.len()));
+    console.say(&console_summary(&summaries, sets.len()));
     console.say(&format!("\nWritten to {}: {}\n", job.output.display(), count(files.len(), "file")));
-    let all: Vec<&Summary> = summaries.iter().filter(|s| s.k.is_none()).collect();
+    let all: Vec<&EvidenceSummary> = summaries.iter().filter(|s| s.k.is_none()).collect();
     console.report(&json!({ "event": "evidence", "folder": job.output, "files": files, "summary": all }));
     Ok(Outcome::Success)
 }
@@ -95,7 +90,7 @@ fn read_set(folder: &Path, name: &str, study: &str, sum: &str, again: &str) -> R
         return Err(wrong(format!("is not the file that {LIST} names: its SHA-256 is {found}; {again}")));
     }
     let options = ReadOptions { label: Some("label".into()), ..ReadOptions::default() };
-    let table = read_table(&path, &options)?;
+    let table = TableFile::of_bytes(bytes, &path.display().to_string()).read(&options)?;
     let (Values::Dense(values), Some(labels)) = (&table.values, &table.labels) else {
         return Err(wrong(format!("has no labels; {again}")));
     };
@@ -111,32 +106,31 @@ fn write(
     folder: &mut ResultsFolder,
     sets: &[EvidenceSet],
     rows: &[Row],
-    summaries: &[Summary],
+    summaries: &[EvidenceSummary],
     file: &str,
 ) -> Result<Vec<String>, Failure> {
     let mut files = Vec::new();
-    let mut put = |name: String, bytes: &[u8]| -> Result<(), Failure> {
-        folder.add_bytes(&name, bytes)?;
-        files.push(name);
-        Ok(())
-    };
     for figure in evidence_figures(rows, summaries) {
-        let png = figure.png().map_err(|error| Failure::Unfit { file: file.into(), problem: error.to_string() })?;
-        put(format!("{}.svg", figure.name), figure.svg().as_bytes())?;
-        put(format!("{}.png", figure.name), &png)?;
-        put(format!("{}.csv", figure.name), figure.csv().as_bytes())?;
+        files.extend(folder.add_figure(&figure, file)?);
     }
-    put("evidence.csv".into(), rows_csv(rows).as_bytes())?;
-    put("evidence-summary.csv".into(), summaries_csv(summaries).as_bytes())?;
-    put(TABLES.into(), evidence_markdown(sets, rows, summaries).as_bytes())?;
+    let tables = [
+        ("evidence.csv", rows_csv(rows)),
+        ("evidence-summary.csv", summaries_csv(summaries)),
+        (TABLES, evidence_markdown(sets, rows, summaries)),
+    ];
+    for (name, text) in tables {
+        folder.add_bytes(name, text.as_bytes())?;
+        files.push(name.into());
+    }
     Ok(files)
 }
 
-fn account(summaries: &[Summary], sets: usize) -> String {
+fn console_summary(summaries: &[EvidenceSummary], sets: usize) -> String {
     let mut text = format!("\nEWCA beside PCA on {}, over all k:\n", count(sets, "set"));
     for rule in ["perplexity 5", "nested", "oracle"] {
         for measure in Measure::ALL {
-            let own = |s: &&Summary| s.k.is_none() && s.method == "ewca" && s.rule == rule && s.measure == measure;
+            let own =
+                |s: &&EvidenceSummary| s.k.is_none() && s.method == "ewca" && s.rule == rule && s.measure == measure;
             if let Some(s) = summaries.iter().find(own) {
                 let line = format!(
                     "  {}, epsilon by {rule}: gain over PCA {:+.1} points, {} wins, {} ties, {} losses, p = {:.3}",

@@ -12,20 +12,20 @@ use crate::args::FitJob;
 use crate::commands::report::ReportSource;
 use crate::console::command_line::shell_word;
 use crate::console::failure::Failure;
-use crate::console::fit_summary::{self, FitAccount};
+use crate::console::fit_summary::{self, ConsoleSummary};
 use crate::console::outcome::Outcome;
 use crate::console::terminal::{Console, Verbosity};
 use crate::input::prepare::{Preparation, Purpose};
 use crate::input::table::Dataset;
 use crate::output::exports::{Exporting, Written};
 use crate::output::results::ResultsFolder;
-use crate::output::summary::{Source, Summary, Times};
+use crate::output::summary::{DataSource, Summary, Times};
 use crate::run::checkpoint::{self, CheckpointWriter};
 use crate::run::cluster::Cluster;
 use crate::run::coordinator::{Alone, Coordinator};
 use crate::run::interrupt;
-use crate::run::memory::{self, Prediction, Reporting};
-use crate::run::progress::{self, Watcher, Work};
+use crate::run::memory::{MemoryPlan, Prediction, Reporting};
+use crate::run::progress::{self, WatchedFits, Watcher};
 
 /// Runs the job.
 pub fn run(job: &FitJob, console: Console) -> Result<Outcome, Failure> {
@@ -50,9 +50,9 @@ pub fn run_shared(job: &FitJob, checked: Result<(), Failure>, console: Console) 
 fn fit(job: &FitJob, coordinator: &impl Coordinator, console: Console) -> Result<Outcome, Failure> {
     let clock = Instant::now();
     let name = job.table.input.name();
-    let report = job.report.as_ref().map(|_| Reporting { components: job.wanted.components, steps: 0 });
-    let exports = Some((&job.exports, job.wanted.components));
-    let plan = memory::Plan { params: &job.params, limits: job.limits, file: &name, report, exports };
+    let report = job.report.as_ref().map(|_| Reporting { components: job.wanted.components(), steps: 0 });
+    let exports = Some((&job.exports, job.wanted.components()));
+    let plan = MemoryPlan { params: &job.params, limits: job.limits, file: &name, report, exports };
     let purpose = Purpose::Fit { steps: &job.preprocessing, weighting: job.weighting.as_ref() };
     let preparation = Preparation { table: &job.table, purpose, plan };
 
@@ -84,17 +84,8 @@ fn fit(job: &FitJob, coordinator: &impl Coordinator, console: Console) -> Result
     let outcome = Outcome::of(&model).allowing_doubtful(job.allow_unconverged);
     let Some(folder) = folder else { return Ok(outcome) };
 
-    let file = ModelFile {
-        model,
-        preprocessing: data.preprocessing.clone(),
-        ids: data.ids.clone(),
-        labels: data.table.labels.clone(),
-        columns: RoleColumns { label: job.table.read.label.clone(), id: job.table.read.id.clone() },
-        params: job.params.clone(),
-        program: env!("CARGO_PKG_VERSION").into(),
-        training_checksum,
-        has_checksum: true,
-    };
+    let columns = RoleColumns { label: job.table.read.label.clone(), id: job.table.read.id.clone() };
+    let file = data.model_file(model, job.params.clone(), columns, training_checksum);
     let times = Times { read, fit, total: clock.elapsed() };
     let results = Results { job, data, samples: &samples, params: &params, file: &file, times, peak };
     results.write(folder, !coordinator.shares_rows(), console)?;
@@ -113,7 +104,7 @@ impl Ready {
     /// Makes sure that all that is wanted can be written: a long fit should not find out at its end.
     fn make(job: &FitJob, rows: usize, checksum: u64, writes: bool, console: Console) -> Result<Self, Failure> {
         let state = job.resume.as_deref().map(|file| checkpoint::read(file, checksum)).transpose()?;
-        let watcher = Watcher::new(Work::Attempts(job.wanted.restarts.saturating_add(1)), console);
+        let watcher = Watcher::new(WatchedFits::Attempts(job.wanted.restarts().saturating_add(1)), console);
         if !writes {
             return Ok(Self { state, folder: None, watcher });
         }
@@ -204,9 +195,9 @@ impl Results<'_> {
         Ok(())
     }
 
-    fn source<'s>(&'s self, input: &'s str) -> Source<'s> {
+    fn source<'s>(&'s self, input: &'s str) -> DataSource<'s> {
         let read = &self.job.table.read;
-        Source {
+        DataSource {
             input,
             label: read.label.as_deref(),
             id: read.id.as_deref(),
@@ -255,13 +246,7 @@ impl Results<'_> {
         let mut written = Vec::new();
         let mut is_inside = false;
         for (file, staged) in exports {
-            match folder.name_of(&file.file) {
-                Some(name) => {
-                    is_inside = true;
-                    folder.add(&name, staged)?;
-                }
-                None => staged.commit()?,
-            }
+            is_inside |= folder.add_or_commit(&file.file, staged)?;
             written.push(file);
         }
         if is_inside {
@@ -271,7 +256,7 @@ impl Results<'_> {
     }
 
     fn tell(&self, folder: &ResultsFolder, written: &[Written], summary: &Summary<'_>, console: Console) {
-        let account = FitAccount {
+        let said = ConsoleSummary {
             model: &self.file.model,
             features: &self.data.table.features,
             wanted: &self.job.wanted,
@@ -281,17 +266,17 @@ impl Results<'_> {
             written,
         };
         if console.talks() {
-            return console.say(&account.text(console.verbosity));
+            return console.say(&said.text(console.verbosity));
         }
-        account.findings(true).iter().for_each(|warning| console.warn(warning));
+        said.findings(true).iter().for_each(|warning| console.warn(warning));
         let files = written.iter().map(|written| &written.file).collect();
-        console.report(&MachineAccount { event: "fit", folder: folder.path(), files, summary });
+        console.report(&JsonSummary { event: "fit", folder: folder.path(), files, summary });
     }
 }
 
-/// The account for programs: the summary, and where the results are.
+/// The summary for programs: the summary, and where the results are.
 #[derive(Serialize)]
-struct MachineAccount<'a> {
+struct JsonSummary<'a> {
     event: &'static str,
     folder: &'a Path,
     files: Vec<&'a PathBuf>,

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use ewca_io::{
-    Format, Inspection, Missing, ModelFile, Preprocessing, ReadOptions, Summary, TableFile, inspect, is_model,
+    Format, Inspection, Missing, ModelFile, Preprocessing, ReadOptions, TableFile, TableSummary, inspect, is_model,
     read_model_bytes,
 };
 use serde_json::json;
@@ -17,12 +17,9 @@ use crate::console::failure::Failure;
 use crate::console::flags::in_flags;
 use crate::console::outcome::Outcome;
 use crate::console::terminal::{Console, one_line};
-use crate::console::text::{count, number, percent, wrapped};
+use crate::console::text::{classes, count, number, percent, some_names, wrapped};
 use crate::input::table::Input;
 use crate::output::results::{MODEL, mixture};
-
-/// Names that are shown of each kind.
-const SHOWN: usize = 6;
 
 /// Runs the job.
 pub fn run(job: &TableJob, console: Console) -> Result<Outcome, Failure> {
@@ -106,7 +103,7 @@ fn about_model(input: &Input, file: &ModelFile) -> String {
     }
     line("collapsed", if model.certificate.collapsed { "yes" } else { "no" }.into());
     line("preprocessing", steps(file));
-    line("features", names(&file.preprocessing.features));
+    line("features", some_names(&file.preprocessing.features));
     line("training data", format!("checksum {:016x}", file.training_checksum));
     let typed = input.typed();
     let path = Path::new(&typed);
@@ -116,29 +113,10 @@ fn about_model(input: &Input, file: &ModelFile) -> String {
     text
 }
 
-fn classes(labels: &[String]) -> String {
-    let mut distinct: Vec<&String> = labels.iter().collect();
-    distinct.sort_unstable();
-    distinct.dedup();
-    match distinct.len() {
-        1 => "1 class".into(),
-        many => format!("{many} classes"),
-    }
-}
-
 /// The preprocessing in the words of the command line.
 fn steps(file: &ModelFile) -> String {
-    let steps = &file.preprocessing.steps;
-    let words: Vec<String> = [
-        steps.normalize_total.map(|total| format!("--normalize-total {total}")),
-        steps.log1p.then(|| "--log1p".into()),
-        steps.top_variable.map(|count| format!("--top-variable {count}")),
-        steps.unit_variance.then(|| "--scale unit-variance".into()),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    if words.is_empty() { "none".into() } else { words.join(" ") }
+    let line = CommandLine::of("fit").preprocessing(&file.preprocessing.steps).on_one_line();
+    line.strip_prefix("ewca fit ").unwrap_or("none").into()
 }
 
 fn model_record(input: &Input, file: &ModelFile) -> serde_json::Value {
@@ -174,7 +152,7 @@ fn about_table(input: &Input, found: &Inspection, suggestion: &str) -> String {
     };
     if !found.text_columns.is_empty() {
         let kind = if found.format == Format::H5ad { "columns of obs" } else { "text columns" };
-        line(kind, names(&found.text_columns));
+        line(kind, some_names(&found.text_columns));
     }
     if let Some(table) = &found.table {
         line("shape", format!("{} x {}", count(table.rows, "row"), count(table.columns, "numeric column")));
@@ -182,7 +160,7 @@ fn about_table(input: &Input, found: &Inspection, suggestion: &str) -> String {
             let share = stored as f64 / (table.rows as f64 * table.columns as f64).max(1.0);
             line("sparse", format!("{stored} numbers stored, {}", percent(share)));
         }
-        line("columns", table.features.as_ref().map_or("without names".into(), |features| names(features)));
+        line("columns", table.features.as_ref().map_or("without names".into(), |features| some_names(features)));
         line("row names", if table.has_ids { "yes" } else { "no" }.into());
         line("missing", count(table.missing, "cell"));
         if table.infinite > 0 {
@@ -212,12 +190,6 @@ fn described(format: Format) -> &'static str {
         Format::H5ad => "an AnnData file",
         other => other.name(),
     }
-}
-
-fn names(all: &[String]) -> String {
-    let shown: Vec<String> = all.iter().take(SHOWN).map(|name| one_line(name)).collect();
-    let more = if all.len() > SHOWN { format!(" .. ({} in all)", all.len()) } else { String::new() };
-    shown.join(", ") + &more
 }
 
 fn table_record(input: &Input, found: &Inspection, suggestion: &str) -> serde_json::Value {
@@ -319,7 +291,7 @@ fn roles(found: &Inspection, read: &ReadOptions) -> Roles {
 }
 
 /// Whether the numbers look like counts of molecules: sparse, not negative, and large.
-fn wants_counts(table: &Summary, format: Format) -> bool {
+fn wants_counts(table: &TableSummary, format: Format) -> bool {
     let sparse = table.stored.is_some() || format == Format::TenX;
     sparse && table.range.is_some_and(|(low, high)| low >= 0.0 && high >= 50.0 && high.fract() == 0.0)
 }

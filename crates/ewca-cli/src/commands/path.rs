@@ -18,8 +18,8 @@ use crate::input::prepare::{Preparation, Purpose};
 use crate::output::emit::check_writable;
 use crate::output::results::ResultsFolder;
 use crate::run::interrupt;
-use crate::run::memory::{self, Reporting};
-use crate::run::progress::{Watcher, Work};
+use crate::run::memory::{MemoryPlan, Reporting};
+use crate::run::progress::{WatchedFits, Watcher};
 
 /// Data in groups collapse later: further epsilons to find it, each by the same factor.
 const FURTHER: usize = 10;
@@ -46,7 +46,7 @@ pub fn run(job: &PathJob, console: Console) -> Result<Outcome, Failure> {
         Steps::Epsilons(steps) | Steps::Perplexities(steps) => steps.len(),
     };
     let report = job.report.as_ref().map(|_| Reporting { components: job.components, steps });
-    let plan = memory::Plan { params: &job.params, limits: job.limits, file: &name, report, exports: None };
+    let plan = MemoryPlan { params: &job.params, limits: job.limits, file: &name, report, exports: None };
     let purpose = Purpose::Fit { steps: &job.preprocessing, weighting: job.weighting.as_ref() };
     let prepared = Preparation { table: &job.table, purpose, plan }.whole(console)?;
     let data = &prepared.data;
@@ -57,7 +57,7 @@ pub fn run(job: &PathJob, console: Console) -> Result<Outcome, Failure> {
     check_writable(&job.output)?;
     job.report.iter().try_for_each(|wish| wish.check_writable(data.rows()))?;
 
-    let mut watcher = Watcher::new(Work::Steps(steps), console);
+    let mut watcher = Watcher::new(WatchedFits::Steps(steps), console);
     console.say(&what_was_read(&name, data));
     watcher.start();
     let models = fitted(&samples, &params, &job.steps, &mut watcher);
@@ -69,7 +69,7 @@ pub fn run(job: &PathJob, console: Console) -> Result<Outcome, Failure> {
     let values = rows.concat();
     write_table(&job.output, &Frame { rows: rows.len(), texts: &[], columns: &columns, values: &values })?;
     interrupt::results_are_safe();
-    console.say(&account(&models, &job.preprocessing));
+    console.say(&console_summary(&models, &job.preprocessing));
     console.say(&format!("\nWritten to {}: {}\n", job.output.display(), count(rows.len(), "row")));
     if let (Some(wish), Some(model)) = (&job.report, of_the_path(&models)) {
         let pca = params.pca(&samples).map_err(refused)?;
@@ -89,7 +89,7 @@ pub fn run(job: &PathJob, console: Console) -> Result<Outcome, Failure> {
     Ok(ending(&models).allowing_doubtful(job.allow_unconverged))
 }
 
-/// The account for programs: a line per fit, and one for all.
+/// The summary for programs: a line per fit, and one for all.
 fn for_programs(models: &[Model], job: &PathJob, console: Console) {
     for model in models {
         console.report(&json!({
@@ -202,7 +202,7 @@ fn not_converged(models: &[Model]) -> Option<String> {
     Some(format!("{} of {} did not converge; {advice}", limit + stalled, count(models.len(), "fit")))
 }
 
-fn account(models: &[Model], steps: &Preprocessing) -> String {
+fn console_summary(models: &[Model], steps: &Preprocessing) -> String {
     let k = models.first().map_or(0, Model::n_components);
     let mut text = format!(
         "\n  {:>10} {:>10} {:>11} {:>10} {:>12} {:>12}\n",

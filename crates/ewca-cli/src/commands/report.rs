@@ -19,8 +19,8 @@ use crate::input::table::Dataset;
 use crate::output::emit::check_writable;
 use crate::output::exports::Written;
 use crate::output::results::ResultsFolder;
-use crate::run::memory::{self, Reporting};
-use crate::run::progress::{self, Watcher, Work};
+use crate::run::memory::{MemoryPlan, Reporting};
+use crate::run::progress::{self, WatchedFits, Watcher};
 
 /// Runs the job.
 pub fn run(job: &ReportJob, console: Console) -> Result<Outcome, Failure> {
@@ -30,7 +30,7 @@ pub fn run(job: &ReportJob, console: Console) -> Result<Outcome, Failure> {
     let report =
         Reporting { components: file.model.n_components(), steps: if job.path { DEFAULT_EPSILONS } else { 0 } };
     let plan =
-        memory::Plan { params: &file.params, limits: job.limits, file: &name, report: Some(report), exports: None };
+        MemoryPlan { params: &file.params, limits: job.limits, file: &name, report: Some(report), exports: None };
     let mut prepared = Preparation { table: &job.table, purpose: Purpose::Known(&file), plan }.whole(console)?;
     let data = &mut prepared.data;
     if data.table.checksum() != file.training_checksum {
@@ -52,7 +52,7 @@ pub fn run(job: &ReportJob, console: Console) -> Result<Outcome, Failure> {
 
     let refused = |source| Failure::Fit { file: name.clone(), source };
     let pca = params.pca(&samples).map_err(refused)?;
-    let mut watcher = Watcher::new(Work::Steps(DEFAULT_EPSILONS), console);
+    let mut watcher = Watcher::new(WatchedFits::Steps(DEFAULT_EPSILONS), console);
     let path = match job.path {
         true => {
             watcher.start();
@@ -107,8 +107,7 @@ impl ReportSource<'_> {
         path: &[Model],
         console: Console,
     ) -> Result<(Written, Staged), Failure> {
-        let spinner = progress::spinner("making the report".into(), console);
-        progress::turn(&spinner);
+        let spinner = progress::phase("making the report", console);
         let subject = Subject {
             name: self.name,
             label: self.label,

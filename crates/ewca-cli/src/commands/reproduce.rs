@@ -3,8 +3,7 @@
 use ewca_eval::Labels;
 use ewca_io::Preprocessing;
 use ewca_paper::Error;
-use ewca_paper::experiments::{Effort, Report, Study, page, run as run_experiments};
-use indicatif::ProgressStyle;
+use ewca_paper::experiments::{Effort, ExperimentReport, Study, page, run as run_experiments};
 use serde_json::json;
 
 use crate::args::ReproduceJob;
@@ -19,7 +18,7 @@ use crate::input::table::Dataset;
 use crate::output::emit::check_writable;
 use crate::output::results::ResultsFolder;
 use crate::run::interrupt;
-use crate::run::progress::{spinner, turn};
+use crate::run::progress::counter;
 use ewca::geometric;
 
 const EMBEDDED: &str = "khan2001";
@@ -57,9 +56,9 @@ pub fn run(job: &ReproduceJob, console: Console) -> Result<Outcome, Failure> {
         Err(other) => return Err(unfit(&name, &other)),
         Ok(reports) => reports,
     };
-    let mut files = write(job, &mut folder, &reports).map_err(|error| error.into_failure(&name))?;
+    let mut files = write(job, &mut folder, &reports, &name)?;
     files.push(folder.commit_figures(job.overwrite)?);
-    reports.iter().for_each(|report| console.say(&account(report)));
+    reports.iter().for_each(|report| console.say(&console_summary(report)));
     let written = format!("\nWritten to {}: {}", job.output.display(), count(files.len(), "file"));
     console.say(&(written + if job.page { "; open index.html\n" } else { "\n" }));
     console.report(&json!({ "event": "reproduce", "folder": job.output, "files": files, "facts": facts(&reports) }));
@@ -103,12 +102,8 @@ fn watched(
     study: Option<&Study<'_>>,
     timed: Option<(&str, &ewca::Samples<'_>)>,
     console: Console,
-) -> ewca_paper::Result<Vec<Report>> {
-    let bar = spinner("preparing".into(), console);
-    if let Ok(style) = ProgressStyle::with_template("{spinner} [{bar:20}] {pos}/{len} {msg}") {
-        bar.set_style(style.progress_chars("=> "));
-    }
-    turn(&bar);
+) -> ewca_paper::Result<Vec<ExperimentReport>> {
+    let bar = counter("preparing", console);
     let watch = |what: &str, done: usize, total: usize| {
         bar.set_length(total as u64);
         bar.set_position(done as u64);
@@ -121,48 +116,31 @@ fn watched(
     reports
 }
 
-/// A file that could not be written, or a figure that could not be drawn.
-enum Trouble {
-    File(Failure),
-    Figure(Error),
-}
-
-impl Trouble {
-    fn into_failure(self, name: &str) -> Failure {
-        match self {
-            Self::File(failure) => failure,
-            Self::Figure(error) => unfit(name, &error),
-        }
-    }
-}
-
 fn unfit(file: &str, error: &Error) -> Failure {
     Failure::Unfit { file: file.into(), problem: error.to_string() }
 }
 
-/// Writes every figure three times, and the page; returns the names of the files.
-fn write(job: &ReproduceJob, folder: &mut ResultsFolder, reports: &[Report]) -> Result<Vec<String>, Trouble> {
+/// Writes every figure in all its forms, and the page; returns the names of the files.
+fn write(
+    job: &ReproduceJob,
+    folder: &mut ResultsFolder,
+    reports: &[ExperimentReport],
+    name: &str,
+) -> Result<Vec<String>, Failure> {
     let mut files = Vec::new();
-    let mut put = |name: String, bytes: &[u8]| {
-        folder.add_bytes(&name, bytes).map_err(Trouble::File)?;
-        files.push(name);
-        Ok(())
-    };
     for figure in reports.iter().flat_map(|report| &report.figures) {
-        put(format!("{}.svg", figure.name), figure.svg().as_bytes())?;
-        put(format!("{}.png", figure.name), &figure.png().map_err(Trouble::Figure)?)?;
-        put(format!("{}.csv", figure.name), figure.csv().as_bytes())?;
+        files.extend(folder.add_figure(figure, name)?);
     }
     if job.page {
-        let data = job.table.as_ref().map_or(EMBEDDED.into(), |table| table.input.short_name());
-        let command = format!("ewca reproduce all --data {data} --seed {}", job.seed);
-        let title = format!("Entropic Wasserstein Component Analysis on {data}");
-        put(PAGE.into(), page(&title, &command, reports).as_bytes())?;
+        let command = format!("ewca reproduce all --data {name} --seed {}", job.seed);
+        let title = format!("Entropic Wasserstein Component Analysis on {name}");
+        folder.add_bytes(PAGE, page(&title, &command, reports).as_bytes())?;
+        files.push(PAGE.into());
     }
     Ok(files)
 }
 
-fn account(report: &Report) -> String {
+fn console_summary(report: &ExperimentReport) -> String {
     let mut text = format!("\n{}\n", report.title);
     for fact in &report.facts {
         let beside = fact.beside.as_ref().map(|said| format!(" [compare: {said}]")).unwrap_or_default();
@@ -172,7 +150,7 @@ fn account(report: &Report) -> String {
     text
 }
 
-fn facts(reports: &[Report]) -> Vec<serde_json::Value> {
+fn facts(reports: &[ExperimentReport]) -> Vec<serde_json::Value> {
     let facts = reports.iter().flat_map(|report| report.facts.iter().map(move |fact| (report, fact)));
     facts
         .map(|(report, fact)| {

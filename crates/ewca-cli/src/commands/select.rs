@@ -19,8 +19,8 @@ use crate::input::prepare::{Preparation, Purpose};
 use crate::output::emit::check_writable;
 use crate::output::results::ResultsFolder;
 use crate::run::interrupt;
-use crate::run::memory;
-use crate::run::progress::{spinner, turn};
+use crate::run::memory::MemoryPlan;
+use crate::run::progress::phase;
 
 /// The columns of the table.
 pub const COLUMNS: [&str; 7] = ["method", "k", "mean", "q1", "median", "q3", "epsilon"];
@@ -31,7 +31,7 @@ pub fn run(job: &SelectJob, console: Console) -> Result<Outcome, Failure> {
     start_threads(job.limits.threads)?;
     let (least, most) = (job.components[0], job.components[job.components.len() - 1]);
     let params = Ewca::params(most);
-    let plan = memory::Plan { params: &params, limits: job.limits, file: &name, report: None, exports: None };
+    let plan = MemoryPlan { params: &params, limits: job.limits, file: &name, report: None, exports: None };
     let purpose = Purpose::Fit { steps: &job.preprocessing, weighting: None };
     let prepared = Preparation { table: &job.table, purpose, plan }.whole(console)?;
     let data = &prepared.data;
@@ -56,8 +56,7 @@ pub fn run(job: &SelectJob, console: Console) -> Result<Outcome, Failure> {
         Some(epsilons) => epsilons.clone(),
         None => Ewca::params(least).pca(&samples).map_err(refused)?.selection_epsilons(),
     };
-    let bar = spinner(format!("k = {least}"), console);
-    turn(&bar);
+    let bar = phase(&format!("k = {least}"), console);
     let mut done = 0;
     let found = select(&samples, &labels, &job.components, &epsilons, Candidates::Standing, job.protocol, &mut |k| {
         done += 1;
@@ -69,7 +68,7 @@ pub fn run(job: &SelectJob, console: Console) -> Result<Outcome, Failure> {
     write(&found, job)?;
     let recommended = found.recommendation();
     let command = command(job).option("-k", Some(recommended.k)).option("--epsilon", Some(number(recommended.epsilon)));
-    console.say(&account(&found, &recommended, job, &command));
+    console.say(&console_summary(&found, &recommended, job, &command));
     console.report(&json!({
         "event": "select",
         "file": job.output,
@@ -103,7 +102,7 @@ fn command(job: &SelectJob) -> CommandLine {
     CommandLine::of("fit").table(&job.table).preprocessing(&job.preprocessing).limits(job.limits)
 }
 
-fn account(found: &Selection, recommended: &Recommendation, job: &SelectJob, command: &CommandLine) -> String {
+fn console_summary(found: &Selection, recommended: &Recommendation, job: &SelectJob, command: &CommandLine) -> String {
     let cell = |spread: &Spread| format!("{:.1} ({:.1} - {:.1})", spread.mean, spread.q1, spread.q3);
     let mut text = format!(
         "\nWrong classes by the nearest neighbour, in percent: mean (quartiles) over\n{}. Raw data: {}\n\n  {:>3} {:>20} {:>20} {:>10}\n",

@@ -8,10 +8,10 @@ use serde_json::json;
 
 use crate::args::{TableJob, TransformJob};
 use crate::console::failure::Failure;
-use crate::console::fit_summary::{settled_in_words, some_names};
+use crate::console::fit_summary::settled_in_words;
 use crate::console::outcome::Outcome;
 use crate::console::terminal::{Console, one_line};
-use crate::console::text::count;
+use crate::console::text::{count, some_names};
 use crate::input::remember::read_remembering;
 use crate::input::table::Dataset;
 use crate::output::emit;

@@ -4,12 +4,11 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use ewca::{Approximation, Finding, Model, Termination};
+use ewca::{Approximation, CheckedParams, Finding, Model, Termination};
 use ewca_io::{Settled, Values};
 
-use crate::args::Wanted;
 use crate::console::terminal::{self, Verbosity};
-use crate::console::text::{accuracy, bytes, count, number, percent, time, wrapped};
+use crate::console::text::{accuracy, bytes, classes, count, number, percent, time, wrapped};
 use crate::input::table::Dataset;
 use crate::output::exports::Written;
 use crate::output::results::component_name;
@@ -20,16 +19,7 @@ const SHOWN_COMPONENTS: usize = 12;
 
 /// The first line, said before the fit begins.
 pub fn what_was_read(file: &str, data: &Dataset) -> String {
-    let classes = match &data.table.labels {
-        Some(labels) => {
-            let mut distinct: Vec<&String> = labels.iter().collect();
-            distinct.sort();
-            distinct.dedup();
-            let noun = if distinct.len() == 1 { "class" } else { "classes" };
-            format!(", {} {noun}", distinct.len())
-        }
-        None => String::new(),
-    };
+    let classes = data.table.labels.as_ref().map_or(String::new(), |labels| format!(", {}", classes(labels)));
     let shape = format!("{} x {}", count(data.rows(), "sample"), count(data.columns(), "feature"));
     let stored = match &data.table.values {
         _ if data.table.rows() == 0 => ", in parts".into(),
@@ -53,23 +43,15 @@ pub fn settled_in_words(settled: &Settled, filling: &str) -> Option<String> {
     (!parts.is_empty()).then(|| format!("Missing cells: {}", parts.join(", ")))
 }
 
-/// The first few of many names.
-pub fn some_names(names: &[String]) -> String {
-    const SHOWN: usize = 6;
-    let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
-    let more = if names.len() > SHOWN { format!(" .. ({} in all)", names.len()) } else { String::new() };
-    shown.join(", ") + &more
-}
-
 /// What there is to say about a fit.
 #[derive(Debug, Clone, Copy)]
-pub struct FitAccount<'a> {
+pub struct ConsoleSummary<'a> {
     /// The fit.
     pub model: &'a Model,
     /// The names of its features.
     pub features: &'a [String],
     /// What was asked of it.
-    pub wanted: &'a Wanted,
+    pub wanted: &'a CheckedParams,
     /// Where the time of the run went.
     pub times: Times,
     /// Where the results are.
@@ -89,7 +71,7 @@ fn starts(model: &Model) -> String {
     }
 }
 
-impl FitAccount<'_> {
+impl ConsoleSummary<'_> {
     /// What the user should know before believing the result, and what to do about it: warnings, or what is only good to know.
     pub fn findings(&self, warnings: bool) -> Vec<String> {
         let found = self.model.findings().into_iter().filter(|finding| finding.is_warning() == warnings);
@@ -97,31 +79,10 @@ impl FitAccount<'_> {
     }
 
     fn in_words(&self, finding: &Finding) -> Option<String> {
-        let Self { model, wanted, .. } = self;
-        let gradient = accuracy(model.certificate.relative_gradient);
-        let (tolerance, iterations) = (accuracy(wanted.tolerance), count(model.iterations, "iteration"));
+        let model = self.model;
         let (perplexity, epsilon) = (number(model.perplexity.overall), number(model.epsilon));
         Some(match finding {
-            Finding::NotConverged { termination: Termination::Interrupted } => format!(
-                "interrupted after {iterations}: this is the best result so far (relative gradient {gradient}, wanted {tolerance})"
-            ),
-            Finding::NotConverged { termination: Termination::Stalled }
-                if model.certificate.approximation.is_some() =>
-            {
-                format!(
-                    "not converged: no step lowers the loss of the approximate kernel any more (relative gradient {gradient}, wanted \
-                     {tolerance}); use more landmarks (--approximate), or loosen --tolerance"
-                )
-            }
-            Finding::NotConverged { termination: Termination::Stalled } => format!(
-                "not converged: --tolerance {tolerance} is finer than rounding allows; the result is good to a relative gradient of \
-                 {gradient}, so ask for a --tolerance above that"
-            ),
-            Finding::NotConverged { .. } => format!(
-                "not converged after {iterations} (relative gradient {gradient}, wanted {tolerance}); raise --max-iterations, loosen \
-                 --tolerance{}",
-                if model.solver.name() == "lbfgs" { "" } else { ", or use --solver lbfgs" }
-            ),
+            Finding::NotConverged { termination } => self.why_not_converged(*termination),
             Finding::PoorApproximation(near) => format!(
                 "the kernel is approximate, and by exact rows of {} the plan is off by {}: use more landmarks than --approximate {}, \
                  a larger --perplexity (it is {perplexity}), or leave --approximate out for the exact kernel",
@@ -164,7 +125,31 @@ impl FitAccount<'_> {
         })
     }
 
-    /// The account, warnings first.
+    fn why_not_converged(&self, termination: Termination) -> String {
+        let model = self.model;
+        let gradient = accuracy(model.certificate.relative_gradient);
+        let (tolerance, iterations) = (accuracy(self.wanted.tolerance()), count(model.iterations, "iteration"));
+        match termination {
+            Termination::Interrupted => format!(
+                "interrupted after {iterations}: this is the best result so far (relative gradient {gradient}, wanted {tolerance})"
+            ),
+            Termination::Stalled if model.certificate.approximation.is_some() => format!(
+                "not converged: no step lowers the loss of the approximate kernel any more (relative gradient {gradient}, wanted \
+                 {tolerance}); use more landmarks (--approximate), or loosen --tolerance"
+            ),
+            Termination::Stalled => format!(
+                "not converged: --tolerance {tolerance} is finer than rounding allows; the result is good to a relative gradient of \
+                 {gradient}, so ask for a --tolerance above that"
+            ),
+            _ => format!(
+                "not converged after {iterations} (relative gradient {gradient}, wanted {tolerance}); raise --max-iterations, loosen \
+                 --tolerance{}",
+                if model.solver.name() == "lbfgs" { "" } else { ", or use --solver lbfgs" }
+            ),
+        }
+    }
+
+    /// The summary, warnings first.
     pub fn text(&self, verbosity: Verbosity) -> String {
         let mut text = String::new();
         for (warnings, word) in [(true, "Warning:"), (false, "Note:")] {
@@ -194,7 +179,7 @@ impl FitAccount<'_> {
             format!(
                 "Converged{kernel}: no turn of the subspace improves it (relative gradient {}, wanted {}); {}",
                 accuracy(certificate.relative_gradient),
-                accuracy(self.wanted.tolerance),
+                accuracy(self.wanted.tolerance()),
                 near.map_or("the", |_| "by exact rows the")
             )
         } else {
@@ -301,7 +286,7 @@ pub fn how_it_ended(model: &Model) -> &'static str {
 }
 
 /// What stands for the exact kernel.
-pub fn approximate_kernel(near: &Approximation) -> String {
+fn approximate_kernel(near: &Approximation) -> String {
     format!("an approximate kernel ({})", count(near.landmarks, "landmark"))
 }
 

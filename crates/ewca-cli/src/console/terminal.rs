@@ -11,9 +11,9 @@ use serde_json::json;
 pub enum Verbosity {
     /// Warnings and errors.
     Quiet,
-    /// The account.
+    /// The summary.
     Normal,
-    /// The account, and where the time went.
+    /// The summary, and where the time went.
     Verbose,
 }
 
@@ -27,7 +27,7 @@ pub struct Console {
 }
 
 impl Console {
-    /// Whether there is text for people: an account, a moving bar.
+    /// Whether there is text for people: a summary, a moving bar.
     pub fn talks(self) -> bool {
         self.verbosity > Verbosity::Quiet && !self.json
     }
@@ -46,11 +46,11 @@ impl Console {
         }
     }
 
-    /// The account for programs, on standard output. Nothing, unless it was asked for.
-    pub fn report(self, account: &impl Serialize) {
+    /// The record for programs, on standard output. Nothing, unless it was asked for.
+    pub fn report(self, record: &impl Serialize) {
         if self.json
             && self.verbosity > Verbosity::Quiet
-            && let Ok(line) = serde_json::to_string(account)
+            && let Ok(line) = serde_json::to_string(record)
         {
             say(&(plain_json(&line) + "\n"));
         }
@@ -82,7 +82,7 @@ impl Console {
     }
 }
 
-/// Whether the account may use bold and colour: on a terminal, unless `NO_COLOR` is set to anything.
+/// Whether the summary may use bold and colour: on a terminal, unless `NO_COLOR` is set to anything.
 pub fn styled() -> bool {
     let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");

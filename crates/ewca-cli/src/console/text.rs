@@ -1,29 +1,29 @@
 //! Numbers and paragraphs for people.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
+
+use crate::console::terminal::one_line;
 
 /// `1 sample`, `2 samples`.
 pub use ewca_io::counted as count;
+pub use ewca_report::{accuracy, number};
 
 /// The width that everything printed stays within.
 pub const WIDTH: usize = 80;
 
-/// A number with four significant digits, in scientific form when it is very small or large.
-pub fn number(value: f64) -> String {
-    let size = value.abs();
-    if size == 0.0 {
-        return "0".into();
-    }
-    if !(1e-3..1e6).contains(&size) {
-        return format!("{value:.2e}");
-    }
-    let before_point = size.log10().floor() as i32 + 1;
-    format!("{value:.*}", (4 - before_point).max(0) as usize)
+/// How many classes there are: `1 class`, `2 classes`.
+pub fn classes(labels: &[String]) -> String {
+    let distinct: BTreeSet<&String> = labels.iter().collect();
+    format!("{} class{}", distinct.len(), if distinct.len() == 1 { "" } else { "es" })
 }
 
-/// An accuracy: one digit and its magnitude.
-pub fn accuracy(value: f64) -> String {
-    if value == 0.0 { "0".into() } else { format!("{value:.0e}") }
+/// The first few of many names, each on one line.
+pub fn some_names(names: &[String]) -> String {
+    const SHOWN: usize = 6;
+    let shown: Vec<String> = names.iter().take(SHOWN).map(|name| one_line(name)).collect();
+    let more = if names.len() > SHOWN { format!(" .. ({} in all)", names.len()) } else { String::new() };
+    shown.join(", ") + &more
 }
 
 /// A fraction as a percentage.
@@ -80,12 +80,6 @@ pub fn flowed<'w>(words: impl Iterator<Item = &'w str>, (first, others): (usize,
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_keep_four_digits() {
-        let shown: Vec<String> = [0.0, 1.0, 12.3456, -1234.56, 98765.4, 0.012345, 1e-5, 2.5e7].map(number).to_vec();
-        assert_eq!(shown, ["0", "1.000", "12.35", "-1235", "98765", "0.01235", "1.00e-5", "2.50e7"]);
-    }
 
     #[test]
     fn times_have_units() {

@@ -19,7 +19,7 @@ const PART: usize = 32 << 20;
 
 /// A table on disk, some rows of which are read at a time.
 #[derive(Debug)]
-pub struct Parts {
+pub struct StreamedTable {
     reader: TableReader,
     preprocessing: FittedPreprocessing,
     file: String,
@@ -42,7 +42,7 @@ struct Seen {
     summed: usize,
 }
 
-impl Parts {
+impl StreamedTable {
     /// Opens the table at `path`, of which share `rank` of `size` is of interest here. Steps that depend on the whole table learn
     /// from it in a pass of their own.
     pub fn open(
@@ -152,7 +152,7 @@ impl Seen {
     }
 }
 
-impl ewca::Source for Parts {
+impl ewca::Source for StreamedTable {
     fn rows(&self) -> usize {
         self.own.len()
     }

@@ -6,12 +6,12 @@ use ewca_io::{Forecast, ModelFile, Preprocessing, Table, TableFile};
 use crate::args::TableJob;
 use crate::console::failure::Failure;
 use crate::console::terminal::Console;
-use crate::input::parts::Parts;
+use crate::input::parts::StreamedTable;
 use crate::input::remember::read_remembering;
 use crate::input::table::{Dataset, Input, Weighting};
 use crate::run::coordinator::Coordinator;
 use crate::run::interrupt;
-use crate::run::memory::{self, Prediction};
+use crate::run::memory::{MemoryPlan, Prediction};
 use crate::run::progress;
 
 /// A table that is to become samples.
@@ -22,7 +22,7 @@ pub struct Preparation<'a> {
     /// What becomes of it.
     pub purpose: Purpose<'a>,
     /// The fit that follows.
-    pub plan: memory::Plan<'a>,
+    pub plan: MemoryPlan<'a>,
 }
 
 /// What becomes of a table.
@@ -126,7 +126,7 @@ impl Preparation<'_> {
             return Err(Failure::Unfit { file: self.plan.file.into(), problem });
         };
         let most = self.plan.limits.max_memory;
-        let parts = Parts::open(path, &self.table.read, self.purpose.steps(), coordinator.place(), most)?;
+        let parts = StreamedTable::open(path, &self.table.read, self.purpose.steps(), coordinator.place(), most)?;
         check_rows(parts.all_rows(), coordinator.place())?;
         if !coordinator.shares_rows() {
             self.plan.for_parts(parts.all_rows(), parts.columns(), parts.bytes())?;
@@ -153,7 +153,7 @@ impl Preparation<'_> {
 pub struct Prepared {
     /// What is here.
     pub data: Dataset,
-    parts: Option<Parts>,
+    parts: Option<StreamedTable>,
     /// What reading took at most.
     reading: usize,
 }
@@ -174,7 +174,7 @@ impl Prepared {
     }
 
     /// Whether there is room for a fit of these samples, and what it will take.
-    pub fn predict(&self, plan: &memory::Plan<'_>, samples: &Samples<'_>) -> Result<Prediction, Failure> {
+    pub fn predict(&self, plan: &MemoryPlan<'_>, samples: &Samples<'_>) -> Result<Prediction, Failure> {
         match self.data.is_whole() {
             true => plan.for_table(&self.data, self.reading),
             false => plan.for_samples(samples, self.data.rows(), self.data.bytes().saturating_add(self.reading)),

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use ewca::{Matrix, Model, Samples};
+use ewca::{Matrix, Model, Params, Samples};
 use ewca_io::{
-    FittedPreprocessing, Preprocessing, ReadOptions, Table, TableFile, Values, is_stream, read_stream, read_stream_at,
-    readable_in_parts,
+    FittedPreprocessing, ModelFile, Preprocessing, ReadOptions, RoleColumns, Table, TableFile, Values, is_stream,
+    read_stream, read_stream_at, readable_in_parts,
 };
 
 use crate::args::TableJob;
@@ -191,6 +191,21 @@ impl Dataset {
     /// The checksum of the whole table.
     pub fn checksum(&self) -> u64 {
         self.elsewhere.map_or_else(|| self.table.checksum(), |(_, checksum)| checksum)
+    }
+
+    /// A model of this table, as it is kept. The checksum of the table is given, since not every process that shares it knows it.
+    pub fn model_file(&self, model: Model, params: Params, columns: RoleColumns, training_checksum: u64) -> ModelFile {
+        ModelFile {
+            model,
+            preprocessing: self.preprocessing.clone(),
+            ids: self.ids.clone(),
+            labels: self.table.labels.clone(),
+            columns,
+            params,
+            program: env!("CARGO_PKG_VERSION").into(),
+            training_checksum,
+            has_checksum: true,
+        }
     }
 
     /// The number of features.

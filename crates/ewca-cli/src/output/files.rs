@@ -12,11 +12,9 @@ use std::path::{Component, Path, PathBuf};
 use ewca_io::marks;
 use ewca_paper::experiments::Experiment;
 
-use crate::args::{Job, TableJob};
-use crate::commands::manual;
-use crate::commands::path;
-use crate::commands::select;
+use crate::args::{DemoJob, FitJob, Job, TableJob};
 use crate::commands::transform::model_file;
+use crate::commands::{demo, manual, path, reproduce, select};
 use crate::console::failure::Failure;
 use crate::input::table::Input;
 use crate::output::results::{self, RESULTS, Record};
@@ -67,6 +65,36 @@ impl Files {
     fn fills(&mut self, option: &'static str, folder: &Path, names: impl IntoIterator<Item = impl AsRef<Path>>) {
         let inside = |name: &Path| Output { in_folder: true, ..output(folder.join(name), option) };
         self.outputs.extend(names.into_iter().map(|name| inside(name.as_ref())));
+    }
+
+    fn of_fit(&mut self, job: &FitJob) {
+        self.reads_table(&job.table);
+        self.fills("-o", &job.output, RESULTS);
+        let exports = &job.exports;
+        self.writes("--scores", &exports.scores);
+        self.writes("--loadings", &exports.loadings);
+        self.writes("--plan", &exports.plan);
+        self.writes("--dense-plan", &exports.dense_plan);
+        self.writes("--write-anndata", &exports.anndata);
+        self.writes("--report", job.report.as_ref().map(|wish| &wish.file));
+        if let Some(checkpoint) = &job.checkpoint {
+            self.writes("--checkpoint", &checkpoint.file);
+            let unfinished = output(checkpoint::unfinished(&checkpoint.file), "--checkpoint");
+            self.outputs.push(Output { is_unfinished: true, ..unfinished });
+        }
+        // A fit that goes on may keep its state where it found it.
+        let kept = job.checkpoint.as_ref().map(|checkpoint| Identity::of(&checkpoint.file));
+        let resumed = job.resume.as_deref().filter(|file| !kept.is_some_and(|kept| kept.is_same(&Identity::of(file))));
+        self.inputs.extend(resumed.map(PathBuf::from));
+    }
+
+    fn of_demo(&mut self, job: &DemoJob) {
+        self.fills("-o", &job.output, RESULTS);
+        self.fills("-o", &job.output, [demo::FILE]);
+        match &job.report {
+            Some(report) => self.writes("--report", report),
+            None => self.fills("-o", &job.output, [demo::REPORT]),
+        }
     }
 
     /// Refuses what would destroy something; with `overwrite`, only inputs and other outputs.
@@ -231,27 +259,7 @@ impl Job {
     pub fn files(&self) -> Files {
         let mut files = Files::default();
         match self {
-            Self::Fit(job) => {
-                files.reads_table(&job.table);
-                files.fills("-o", &job.output, RESULTS);
-                let exports = &job.exports;
-                files.writes("--scores", &exports.scores);
-                files.writes("--loadings", &exports.loadings);
-                files.writes("--plan", &exports.plan);
-                files.writes("--dense-plan", &exports.dense_plan);
-                files.writes("--write-anndata", &exports.anndata);
-                files.writes("--report", job.report.as_ref().map(|wish| &wish.file));
-                if let Some(checkpoint) = &job.checkpoint {
-                    files.writes("--checkpoint", &checkpoint.file);
-                    let unfinished = output(checkpoint::unfinished(&checkpoint.file), "--checkpoint");
-                    files.outputs.push(Output { is_unfinished: true, ..unfinished });
-                }
-                // A fit that goes on may keep its state where it found it.
-                let kept = job.checkpoint.as_ref().map(|checkpoint| Identity::of(&checkpoint.file));
-                let resumed =
-                    job.resume.as_deref().filter(|file| !kept.is_some_and(|kept| kept.is_same(&Identity::of(file))));
-                files.inputs.extend(resumed.map(PathBuf::from));
-            }
+            Self::Fit(job) => files.of_fit(job),
             Self::Transform(job) | Self::Reconstruct(job) => {
                 files.reads(&model_file(&job.model));
                 files.reads_table(&job.table);
@@ -279,20 +287,13 @@ impl Job {
             Self::Reproduce(job) => {
                 job.table.iter().for_each(|table| files.reads_table(table));
                 files.fills("-o", &job.output, figures(&job.output, job.experiments.iter().map(experiment_name)));
-                files.fills("-o", &job.output, job.page.then_some(crate::commands::reproduce::PAGE));
+                files.fills("-o", &job.output, job.page.then_some(reproduce::PAGE));
             }
             Self::Evidence(job) => {
                 files.reads(&job.data);
                 files.fills("-o", &job.output, figures(&job.output, ["evidence"]));
             }
-            Self::Demo(job) => {
-                files.fills("-o", &job.output, RESULTS);
-                files.fills("-o", &job.output, [crate::commands::demo::FILE]);
-                match &job.report {
-                    Some(report) => files.writes("--report", report),
-                    None => files.fills("-o", &job.output, [crate::commands::demo::REPORT]),
-                }
-            }
+            Self::Demo(job) => files.of_demo(job),
             Self::Man(Some(folder)) => {
                 manual::names().iter().for_each(|name| files.writes("-o", &folder.join(name)));
             }
@@ -303,21 +304,20 @@ impl Job {
 }
 
 /// How the names of an experiment's figures begin.
-fn experiment_name(experiment: &Experiment) -> String {
-    let name = format!("{experiment:?}").to_lowercase();
-    // The figures of `Examples` are called `example-...`.
-    name.strip_suffix('s').map(String::from).unwrap_or(name)
+fn experiment_name(experiment: &Experiment) -> &'static str {
+    // Those of `examples` are called `example-...`.
+    experiment.described().0.trim_end_matches('s')
 }
 
 /// The files in a folder that figures of these experiments would replace: their names are known only when they are drawn, but not
 /// how they begin.
-fn figures(folder: &Path, experiments: impl IntoIterator<Item = impl AsRef<str>>) -> Vec<OsString> {
-    let beginnings: Vec<String> = experiments.into_iter().map(|name| name.as_ref().to_string()).collect();
+fn figures(folder: &Path, experiments: impl IntoIterator<Item = &'static str>) -> Vec<OsString> {
+    let beginnings: Vec<&str> = experiments.into_iter().collect();
     let names = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
     let is_figure = |name: &OsString| {
         let name = name.to_string_lossy();
         let kind = [".svg", ".png", ".csv", ".md"].iter().any(|end| name.ends_with(end));
-        kind && beginnings.iter().any(|beginning| name.starts_with(beginning.as_str()))
+        kind && beginnings.iter().any(|beginning| name.starts_with(beginning))
     };
     names.filter(is_figure).collect()
 }

@@ -11,6 +11,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use ewca_io::{ModelFile, Staged, stage, stage_model, sweep};
+use ewca_paper::Figure;
 use sha2::{Digest, Sha256};
 
 use crate::console::failure::Failure;
@@ -20,7 +21,7 @@ use crate::output::exports::{stage_loadings, stage_scores};
 use crate::output::summary::Summary;
 
 /// The scores in a folder of results.
-pub const SCORES: &str = "scores.csv";
+const SCORES: &str = "scores.csv";
 const LOADINGS: &str = "loadings.csv";
 /// The model in a folder of results.
 pub const MODEL: &str = "model.safetensors";
@@ -91,7 +92,7 @@ impl ResultsFolder {
     }
 
     /// The name that a file has in this folder, if it is in it.
-    pub fn name_of(&self, file: &Path) -> Option<String> {
+    fn name_of(&self, file: &Path) -> Option<String> {
         let name = file.file_name()?.to_str()?;
         let parent = file.parent()?;
         let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
@@ -112,6 +113,18 @@ impl ResultsFolder {
         self.add(name, staged)
     }
 
+    /// Prepares a figure, drawn twice, and its numbers. `file` stands for its data in messages. Gives the names of the files.
+    pub fn add_figure(&mut self, figure: &Figure, file: &str) -> Result<Vec<String>, Failure> {
+        let png = figure.png().map_err(|error| Failure::Unfit { file: file.into(), problem: error.to_string() })?;
+        let csv = figure.csv();
+        let forms = [("svg", figure.svg().as_bytes()), ("png", &png), ("csv", csv.as_bytes())];
+        let add = |(extension, bytes): (&str, &[u8])| {
+            let name = format!("{}.{extension}", figure.name);
+            self.add_bytes(&name, bytes).map(|()| name)
+        };
+        forms.into_iter().map(add).collect()
+    }
+
     /// Takes a file that is complete into the folder.
     pub fn add(&mut self, name: &str, staged: Staged) -> Result<(), Failure> {
         if let Some(path) = staged.path() {
@@ -120,6 +133,16 @@ impl ResultsFolder {
         }
         self.staged.push((name.into(), staged));
         Ok(())
+    }
+
+    /// Takes a file that is complete into the folder, or puts it into its place, where that is elsewhere. Says whether it is in here.
+    pub fn add_or_commit(&mut self, file: &Path, staged: Staged) -> Result<bool, Failure> {
+        let name = self.name_of(file);
+        match &name {
+            Some(name) => self.add(name, staged)?,
+            None => staged.commit()?,
+        }
+        Ok(name.is_some())
     }
 
     /// Puts the files of a fit in their places, and then the summary: it vouches for them.

@@ -1,12 +1,11 @@
-//! The machine-readable account of a fit: `summary.json`.
+//! The machine-readable summary of a fit: `summary.json`.
 
 use std::time::Duration;
 
-use ewca::{Certificate, Finding, Model, Perplexity, Solver};
+use ewca::{Certificate, CheckedParams, Finding, Model, Perplexity, Solver};
 use ewca_io::{Missing, Preprocessing, Settled};
 use serde::Serialize;
 
-use crate::args::Wanted;
 use crate::output::results::Checksums;
 
 /// The name of this layout. It changes when a key changes its meaning or goes away; new keys may come under the same name.
@@ -74,7 +73,7 @@ struct Seconds {
 
 /// Where the fit's data came from.
 #[derive(Debug, Clone, Copy)]
-pub struct Source<'a> {
+pub struct DataSource<'a> {
     /// The input, without folders.
     pub input: &'a str,
     /// The column of the classes.
@@ -112,7 +111,7 @@ pub fn missing_name(missing: Missing) -> &'static str {
 
 impl<'a> Summary<'a> {
     /// The summary of a model.
-    pub fn new(source: Source<'a>, wanted: &Wanted, model: &'a Model, times: Times) -> Self {
+    pub fn new(source: DataSource<'a>, wanted: &CheckedParams, model: &'a Model, times: Times) -> Self {
         Self {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION"),
@@ -137,15 +136,15 @@ impl<'a> Summary<'a> {
             findings: model.findings(),
             converged: model.converged(),
             termination: model.termination.name(),
-            tolerance: wanted.tolerance,
-            max_iterations: wanted.max_iterations,
+            tolerance: wanted.tolerance(),
+            max_iterations: wanted.max_iterations(),
             iterations: model.iterations,
             kernel_passes: model.kernel_passes,
-            restarts: wanted.restarts,
+            restarts: wanted.restarts(),
             starts: model.starts,
             agreeing_starts: model.agreeing_starts,
             attempt: model.attempt,
-            seed: wanted.seed,
+            seed: wanted.seed(),
             seconds: Seconds {
                 read: times.read.as_secs_f64(),
                 fit: times.fit.as_secs_f64(),

@@ -47,7 +47,7 @@ impl Reporting {
 
 /// A fit that is about to be made of a table.
 #[derive(Debug, Clone, Copy)]
-pub struct Plan<'a> {
+pub struct MemoryPlan<'a> {
     /// What to fit.
     pub params: &'a Params,
     /// What the run may use.
@@ -60,7 +60,7 @@ pub struct Plan<'a> {
     pub exports: Option<(&'a Exports, usize)>,
 }
 
-impl Plan<'_> {
+impl MemoryPlan<'_> {
     /// Before the table is read: refuses what cannot be kept. Gives what reading will take at most, where that is known.
     pub fn before_reading(&self, promised: Option<&Forecast>, steps: &Preprocessing) -> Result<usize, Failure> {
         let Some(promised) = promised else { return Ok(0) };
@@ -191,7 +191,8 @@ mod tests {
         let params = Ewca::params(2);
         let limits = Limits { max_memory: Some(1 << 30), threads: None };
         let predict = |exports: &Exports| {
-            let plan = Plan { params: &params, limits, file: "t.h5ad", report: None, exports: Some((exports, 2)) };
+            let plan =
+                MemoryPlan { params: &params, limits, file: "t.h5ad", report: None, exports: Some((exports, 2)) };
             plan.predict(20_000, 10, 1 << 20, 1 << 20).map(|prediction| prediction.peak)
         };
         let bare = predict(&exports(None, None)).unwrap();

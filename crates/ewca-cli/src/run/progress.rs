@@ -21,7 +21,7 @@ const FITTING: &str = "{spinner} fitting [{bar:20}] {msg}";
 const MOMENT: Duration = Duration::from_millis(300);
 
 /// A spinner with a message, for work whose end is not known. It appears with [`turn`].
-pub fn spinner(message: String, console: Console) -> ProgressBar {
+fn spinner(message: String, console: Console) -> ProgressBar {
     let target = if console.talks() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
     let bar = ProgressBar::with_draw_target(Some(STEPS), target).with_message(one_line(&message));
     if let Ok(style) = ProgressStyle::with_template(SPINNER) {
@@ -32,7 +32,7 @@ pub fn spinner(message: String, console: Console) -> ProgressBar {
 
 /// Shows the bar once the work has taken a moment, and lets it move on its own from then on, so that a long iteration does
 /// not look like a dead program.
-pub fn turn(bar: &ProgressBar) {
+fn turn(bar: &ProgressBar) {
     if bar.is_hidden() {
         return;
     }
@@ -52,6 +52,15 @@ pub fn phase(words: &str, console: Console) -> ProgressBar {
     bar
 }
 
+/// A bar for work of which some parts are done, as soon as it has a length and a position.
+pub fn counter(message: &'static str, console: Console) -> ProgressBar {
+    let bar = phase(message, console);
+    if let Ok(style) = ProgressStyle::with_template("{spinner} [{bar:20}] {pos}/{len} {msg}") {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    bar
+}
+
 /// Reads a file, with something that moves on the terminal if it takes long.
 pub fn while_reading<T>(file: &str, console: Console, read: impl FnOnce() -> T) -> T {
     let bar = phase(&format!("reading {file}"), console);
@@ -66,9 +75,9 @@ pub fn notice(bar: &ProgressBar, words: &'static str) -> impl Fn() + Send + use<
     move || bar.println(words)
 }
 
-/// What the fits that are watched belong to.
+/// The fits that are watched.
 #[derive(Debug, Clone, Copy)]
-pub enum Work {
+pub enum WatchedFits {
     /// One fit with so many attempts (1 + restarts).
     Attempts(usize),
     /// A path of so many fits.
@@ -78,7 +87,7 @@ pub enum Work {
 /// Watches a fit: draws its progress, keeps its state and stops it when the user asks.
 pub struct Watcher {
     bar: ProgressBar,
-    work: Work,
+    fits: WatchedFits,
     checkpoint_writer: Option<CheckpointWriter>,
     /// The attempt or step that is drawn, from 1.
     current: usize,
@@ -91,12 +100,12 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// A watcher of some work.
-    pub fn new(work: Work, console: Console) -> Self {
+    /// A watcher of these fits.
+    pub fn new(fits: WatchedFits, console: Console) -> Self {
         let bar = spinner(Phase::Reduction.to_string(), console);
         Self {
             bar,
-            work,
+            fits,
             checkpoint_writer: None,
             current: 0,
             first_gradient: 1.0,
@@ -121,12 +130,12 @@ impl Watcher {
     }
 
     /// What tells the user, above the bar, that Ctrl-C has been heard.
-    pub fn stop_notice(&self) -> impl Fn() + Send + use<> {
+    fn stop_notice(&self) -> impl Fn() + Send + use<> {
         notice(&self.bar, "Stopping; press Ctrl-C again to quit at once.")
     }
 
     /// Shows what the fit is at, where it has no iterations to show. Tells whether it should go on.
-    pub fn enter(&mut self, phase: &str) -> Control {
+    fn enter(&mut self, phase: &str) -> Control {
         if self.phase != phase {
             self.phase = phase.into();
             if let Ok(style) = ProgressStyle::with_template(SPINNER) {
@@ -144,9 +153,9 @@ impl Watcher {
 
     fn draw(&mut self, progress: &Progress<'_>) {
         let now = progress.iteration;
-        let begins = match self.work {
-            Work::Attempts(_) => now.attempt + 1 != self.current,
-            Work::Steps(_) => now.iteration == 0 && now.attempt == 0,
+        let begins = match self.fits {
+            WatchedFits::Attempts(_) => now.attempt + 1 != self.current,
+            WatchedFits::Steps(_) => now.iteration == 0 && now.attempt == 0,
         };
         if begins {
             self.current += 1;
@@ -170,10 +179,12 @@ impl Watcher {
             let position = (done.clamp(0.0, 1.0) * STEPS as f64) as u64;
             self.bar.set_position(self.bar.position().max(position));
         }
-        let which = match self.work {
-            Work::Attempts(1) => String::new(),
-            Work::Attempts(_) => format!("attempt {}, ", now.attempt + 1),
-            Work::Steps(steps) => format!("{} of {steps}, epsilon {}, ", self.current, text::number(now.epsilon)),
+        let which = match self.fits {
+            WatchedFits::Attempts(1) => String::new(),
+            WatchedFits::Attempts(_) => format!("attempt {}, ", now.attempt + 1),
+            WatchedFits::Steps(steps) => {
+                format!("{} of {steps}, epsilon {}, ", self.current, text::number(now.epsilon))
+            }
         };
         self.bar.set_message(format!(
             "{which}iteration {}, gradient {:.1e} (until {:.0e})",
@@ -219,7 +230,7 @@ mod tests {
     #[test]
     fn the_bar_tells_the_phase() {
         let console = Console { verbosity: Verbosity::Quiet, json: false };
-        let mut watcher = Watcher::new(Work::Attempts(1), console);
+        let mut watcher = Watcher::new(WatchedFits::Attempts(1), console);
         for words in ["finding the principal axes", "finding the principal axes", "fitting 400 of 10000 samples first"]
         {
             assert_eq!(watcher.enter(words), Control::Continue);

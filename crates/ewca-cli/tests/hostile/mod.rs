@@ -533,6 +533,7 @@ impl Corpus {
             self.fit(name, said);
             self.run(&["fit", name, "--in-parts"], "");
         }
+        self.run(&["inspect", "made_huge.h5ad"], "save it without compression");
     }
 
     fn folders(&mut self) {

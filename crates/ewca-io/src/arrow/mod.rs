@@ -13,8 +13,8 @@ use std::fs::File;
 use std::io::Cursor;
 use std::path::Path;
 
-use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
+use arrow_array::{RecordBatch, new_empty_array};
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, DataType, SchemaRef};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -24,10 +24,11 @@ use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 use crate::columns::Columns;
 use crate::error::{excerpt, phrase};
 use crate::finish::Draft;
-use crate::forecast::Shape;
+use crate::forecast::TableShape;
+use crate::limit::Limit;
 use crate::memory::make_room;
-use crate::source::{contained, growth_limit};
-use crate::{DenseValues, Error, OptionName, Place, ReadOptions, TextCells, Values};
+use crate::source::contained;
+use crate::{DenseValues, Error, Format, OptionName, Place, ReadOptions, TextCells, Values};
 
 pub(crate) use parts::ParquetParts;
 
@@ -47,33 +48,55 @@ pub(crate) fn read_ipc(bytes: &[u8], file: &str, options: &ReadOptions) -> Resul
 }
 
 /// The shape that the footer of a Parquet file promises, and whether it is compressed with zstd.
-pub(crate) fn parquet_shape(path: &Path, file: &str, options: &ReadOptions) -> Option<(Shape, bool)> {
+pub(crate) fn parquet_shape(path: &Path, file: &str, options: &ReadOptions) -> Option<(TableShape, bool)> {
     let promised = contained(file, "parquet", || {
         let opened = File::open(path).ok()?;
         let builder = ParquetRecordBatchReaderBuilder::try_new(opened).ok()?;
         let rows = builder.metadata().file_metadata().num_rows();
         let first = builder.metadata().row_groups().first().and_then(|group| group.columns().first());
         let zstd = first.is_some_and(|column| matches!(column.compression(), Compression::ZSTD(_)));
-        let shape = Shape::dense(usize::try_from(rows).ok()?, numeric_columns(builder.schema(), file, options)?);
+        let shape = TableShape::dense(usize::try_from(rows).ok()?, numeric_columns(builder.schema(), file, options)?);
         Some((shape, zstd))
     });
     promised.ok()?
 }
 
 /// The shape that the messages of an Arrow file promise.
-pub(crate) fn ipc_shape(bytes: &[u8], file: &str, options: &ReadOptions) -> Option<Shape> {
+pub(crate) fn ipc_shape(bytes: &[u8], file: &str, options: &ReadOptions) -> Option<TableShape> {
     let promised = contained(file, "arrow", || {
-        let limit = growth_limit(bytes.len() as u64, options);
-        if bytes.starts_with(b"ARROW1") {
-            let rows = guard::check_file(bytes, limit).ok()?;
-            let reader = FileReader::try_new(Cursor::new(bytes), None).ok()?;
-            return Some(Shape::dense(rows, numeric_columns(&reader.schema(), file, options)?));
-        }
-        let rows = guard::check_stream(bytes, limit).ok()?;
-        let reader = StreamReader::try_new(Cursor::new(bytes), None).ok()?;
-        Some(Shape::dense(rows, numeric_columns(&reader.schema(), file, options)?))
+        let (rows, schema) = ipc_schema(bytes, options)?;
+        Some(TableShape::dense(rows, numeric_columns(&schema, file, options)?))
     });
     promised.ok()?
+}
+
+/// The number of rows and the columns of an Arrow file.
+fn ipc_schema(bytes: &[u8], options: &ReadOptions) -> Option<(usize, SchemaRef)> {
+    let limit = Limit::of_compressed(bytes.len() as u64, options).bytes;
+    if bytes.starts_with(b"ARROW1") {
+        let rows = guard::check_file(bytes, limit).ok()?;
+        return Some((rows, FileReader::try_new(Cursor::new(bytes), None).ok()?.schema()));
+    }
+    let rows = guard::check_stream(bytes, limit).ok()?;
+    Some((rows, StreamReader::try_new(Cursor::new(bytes), None).ok()?.schema()))
+}
+
+/// The columns of text that the options do not name, by the types that a file claims.
+pub(crate) fn text_columns(bytes: &bytes::Bytes, format: Format, file: &str, options: &ReadOptions) -> Vec<String> {
+    let found = contained(file, format.name(), || {
+        let schema = match format {
+            Format::Parquet => ParquetRecordBatchReaderBuilder::try_new(bytes.clone()).ok()?.schema().clone(),
+            _ => ipc_schema(bytes, options)?.1,
+        };
+        let (names, columns) = assigned(&schema, file, options).ok()?;
+        let holds_text = |column: usize| {
+            let cells = new_empty_array(schema.field(column).data_type());
+            array::numbers(&cells).is_none() && array::texts(&cells).is_some()
+        };
+        let texts = (0..names.len()).filter(|&column| !columns.is_text(column) && holds_text(column));
+        Some(texts.map(|column| names[column].clone()).collect())
+    });
+    found.ok().flatten().unwrap_or_default()
 }
 
 fn numeric_columns(schema: &SchemaRef, file: &str, options: &ReadOptions) -> Option<usize> {
@@ -95,12 +118,12 @@ fn assigned(schema: &SchemaRef, file: &str, options: &ReadOptions) -> Result<(Ve
 
 fn decode_parquet(bytes: bytes::Bytes, file: &str, options: &ReadOptions) -> Result<Draft, Error> {
     let length = bytes.len() as u64;
-    let limit = growth_limit(length, options);
+    let limit = Limit::of_compressed(length, options);
     let problem = |error: &dyn std::fmt::Display| Error::malformed(file, "parquet", error);
     let builder = ParquetRecordBatchReaderBuilder::try_new(bytes.clone()).map_err(|error| problem(&error))?;
     let schema = builder.schema().clone();
     let claimed = *row_starts(builder.metadata(), length).map_err(|claim| problem(&claim))?.last().unwrap_or(&0);
-    pages::check(&bytes, builder.metadata(), limit).map_err(|claim| problem(&claim))?;
+    pages::check(&bytes, builder.metadata(), limit.bytes).map_err(|claim| problem(&claim))?;
     let batch_size = batch_size(&schema).min(claimed).max(1);
     let batches = builder.with_batch_size(batch_size).build().map_err(|error| problem(&error))?;
     read(schema, batches, "parquet", file, options, limit)
@@ -130,14 +153,14 @@ fn is_outside(column: &ColumnChunkMetaData, length: u64) -> bool {
 }
 
 fn decode_ipc(bytes: &[u8], file: &str, options: &ReadOptions) -> Result<Draft, Error> {
-    let limit = growth_limit(bytes.len() as u64, options);
+    let limit = Limit::of_compressed(bytes.len() as u64, options);
     let problem = |error| Error::malformed(file, "arrow", error);
     if bytes.starts_with(b"ARROW1") {
-        guard::check_file(bytes, limit).map_err(|problem| Error::malformed(file, "arrow", problem))?;
+        guard::check_file(bytes, limit.bytes).map_err(|problem| Error::malformed(file, "arrow", problem))?;
         let reader = FileReader::try_new(Cursor::new(bytes), None).map_err(problem)?;
         return read(reader.schema(), reader, "arrow", file, options, limit);
     }
-    guard::check_stream(bytes, limit).map_err(|problem| Error::malformed(file, "arrow", problem))?;
+    guard::check_stream(bytes, limit.bytes).map_err(|problem| Error::malformed(file, "arrow", problem))?;
     let reader = StreamReader::try_new(Cursor::new(bytes), None).map_err(problem)?;
     read(reader.schema(), reader, "arrow", file, options, limit)
 }
@@ -153,7 +176,7 @@ fn read(
     format: &'static str,
     file: &str,
     options: &ReadOptions,
-    limit: u64,
+    limit: Limit,
 ) -> Result<Draft, Error> {
     if options.transpose && options.label.is_some() {
         return Err(Error::Options {
@@ -204,9 +227,9 @@ fn read(
 }
 
 /// Refuses more cells than may come out of the file.
-fn check_cells(rows: usize, columns: usize, limit: u64, file: &str) -> Result<(), Error> {
-    if rows as u64 > limit / 8 / columns.max(1) as u64 {
-        return Err(Error::TooLarge { file: file.into(), limit });
+fn check_cells(rows: usize, columns: usize, limit: Limit, file: &str) -> Result<(), Error> {
+    if rows as u64 > limit.bytes / 8 / columns.max(1) as u64 {
+        return Err(limit.exceeded(file));
     }
     Ok(())
 }

@@ -12,8 +12,9 @@ use parquet::arrow::arrow_reader::{
 };
 
 use crate::finish::Draft;
+use crate::limit::Limit;
 use crate::parts::Parts;
-use crate::source::{claim_limit, contained, growth_limit};
+use crate::source::contained;
 use crate::{Error, ReadOptions};
 
 use super::{array, assigned, batch_size, check_cells, pages, read, row_starts};
@@ -28,7 +29,7 @@ pub(crate) struct ParquetParts {
     metadata: ArrowReaderMetadata,
     /// The first row of each row group, and the end of the last one.
     starts: Vec<usize>,
-    limit: u64,
+    limit: Limit,
     /// Where the last part ended: the next one usually begins there, and its pages are decoded already.
     ongoing: Mutex<Option<Ongoing>>,
 }
@@ -86,12 +87,12 @@ impl ParquetParts {
             path: path.into(),
             metadata,
             starts,
-            limit: claim_limit(length, options),
+            limit: Limit::of_claims(length, options),
             ongoing: Mutex::new(None),
         };
         check_cells(parts.rows(), parts.width(), parts.limit, file)?;
         // A page is held whole.
-        let most = growth_limit(length, options);
+        let most = Limit::of_compressed(length, options).bytes;
         pages::check(&opened, parts.metadata.metadata(), most).map_err(|claim| problem(&claim))?;
         Ok(parts)
     }

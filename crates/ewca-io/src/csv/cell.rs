@@ -17,6 +17,9 @@ pub(super) fn number(cell: &[u8], column: usize, layout: &Layout, line: impl Fn(
     if let Some(value) = parsed.filter(|value| value.is_finite()) {
         return Ok(value);
     }
+    if layout.is_text_met(column) {
+        return Ok(f64::NAN);
+    }
     let place = || Place::Line(line());
     let (file, name) = (layout.file.to_string(), excerpt(layout.names[column].as_bytes()));
     if MISSING.contains(&trimmed) || parsed.is_some_and(f64::is_nan) {
@@ -25,8 +28,12 @@ pub(super) fn number(cell: &[u8], column: usize, layout: &Layout, line: impl Fn(
             _ => Ok(f64::NAN),
         };
     }
+    let is_comma = layout.delimiter != b',' && is_decimal_comma(trimmed);
+    if parsed.is_none() && !is_comma && layout.meet_text(column) {
+        return Ok(f64::NAN);
+    }
     let cell = excerpt(trimmed);
-    if layout.delimiter != b',' && is_decimal_comma(trimmed) {
+    if is_comma {
         return Err(Error::DecimalComma { file, place: place(), column: name, cell });
     }
     Err(match parsed {

@@ -1,6 +1,7 @@
 //! What each column of a text table is for.
 
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::columns::Columns;
 use crate::error::{excerpt, phrase};
@@ -18,6 +19,8 @@ pub(super) struct Layout<'a> {
     /// One name per cell of a row.
     pub names: Vec<String>,
     pub columns: Columns,
+    /// Which columns of numbers have turned out to hold text, where that is no error.
+    texts_met: Option<Vec<AtomicBool>>,
 }
 
 impl<'a> Layout<'a> {
@@ -59,8 +62,28 @@ impl<'a> Layout<'a> {
                 advice: phrase!["give the column with the names of the rows with ", OptionName::Id],
             });
         }
-        let layout = Layout { file, options, delimiter, named: options.header, names, columns };
+        let layout = Layout { file, options, delimiter, named: options.header, names, columns, texts_met: None };
         Ok((layout, body))
+    }
+
+    /// From now on, text in a column of numbers is no error: it is remembered that the column holds text.
+    pub fn watch_for_texts(&mut self) {
+        self.texts_met = Some(self.names.iter().map(|_| AtomicBool::new(false)).collect());
+    }
+
+    /// Whether text was met in a column before.
+    pub fn is_text_met(&self, column: usize) -> bool {
+        self.texts_met.as_ref().is_some_and(|met| met[column].load(Ordering::Relaxed))
+    }
+
+    /// Says that a column holds text; whether that is no error.
+    pub fn meet_text(&self, column: usize) -> bool {
+        self.texts_met.as_ref().inspect(|met| met[column].store(true, Ordering::Relaxed)).is_some()
+    }
+
+    /// The names of the columns in which text was met.
+    pub fn texts_met(&self) -> Vec<String> {
+        (0..self.width()).filter(|&column| self.is_text_met(column)).map(|column| self.names[column].clone()).collect()
     }
 
     /// The number of cells in a row.

@@ -15,26 +15,54 @@ mod quoted;
 
 use crate::error::{closest, phrase, without_header};
 use crate::finish::{Draft, check_names};
-use crate::forecast::Shape;
+use crate::forecast::TableShape;
 use crate::{DenseValues, Error, OptionName, ReadOptions, TextCells, Values};
 use layout::Layout;
 
 /// Reads a whole text table.
 pub(crate) fn read(text: &[u8], file: &str, options: &ReadOptions) -> Result<Draft, Error> {
     let (layout, body) = Layout::find(text, file, options)?;
-    if options.header && !options.transpose {
-        // Before the cells, so that a column is never complained about without its name.
-        check_names(&layout.columns.numeric_names(layout.names.clone()), file)?;
-    }
-    let rows = match memchr::memchr(b'"', &text[body..]) {
-        None => plain::read(&text[body..], body, text, &layout)?,
-        Some(_) => quoted::read(&text[body..], body, text, &layout)?,
+    read_rows(text, body, &layout)?.into_draft(layout)
+}
+
+/// Reads a text table without its columns of text, whoever has not named them. Gives the names of those that were met, also
+/// beside an error: it may be one in such a column.
+pub(crate) fn read_numbers(text: &[u8], file: &str, options: &ReadOptions) -> (Vec<String>, Result<Draft, Error>) {
+    let (mut layout, body) = match Layout::find(text, file, options) {
+        Ok(found) => found,
+        Err(error) => return (Vec::new(), Err(error)),
     };
-    rows.into_draft(layout)
+    layout.watch_for_texts();
+    let rows = read_rows(text, body, &layout);
+    let texts = layout.texts_met();
+    let ignore = [&options.ignore[..], &texts].concat();
+    let draft = rows.and_then(|rows| {
+        let narrower = ReadOptions { ignore, ..options.clone() };
+        let (narrow, _) = Layout::find(text, file, &narrower)?;
+        rows.narrowed(&layout, &narrow).into_draft(narrow)
+    });
+    (texts, draft)
+}
+
+/// The first lines of a text.
+pub(crate) fn beginning(text: &[u8]) -> &[u8] {
+    const LINES: usize = 64;
+    memchr::memchr_iter(b'\n', text).nth(LINES).map_or(text, |end| &text[..=end])
+}
+
+fn read_rows(text: &[u8], body: usize, layout: &Layout) -> Result<Rows, Error> {
+    if layout.options.header && !layout.options.transpose {
+        // Before the cells, so that a column is never complained about without its name.
+        check_names(&layout.columns.numeric_names(layout.names.clone()), layout.file)?;
+    }
+    match memchr::memchr(b'"', &text[body..]) {
+        None => plain::read(&text[body..], body, text, layout),
+        Some(_) => quoted::read(&text[body..], body, text, layout),
+    }
 }
 
 /// The shape of a table of `whole` bytes, from its beginning: rows are taken to be as long as those that are there.
-pub(crate) fn shape(head: &[u8], whole: usize, file: &str, options: &ReadOptions) -> Option<Shape> {
+pub(crate) fn shape(head: &[u8], whole: usize, file: &str, options: &ReadOptions) -> Option<TableShape> {
     let (layout, body) = Layout::find(head, file, options).ok()?;
     let rest = &head[body..];
     let rows = if head.len() < whole {
@@ -44,7 +72,7 @@ pub(crate) fn shape(head: &[u8], whole: usize, file: &str, options: &ReadOptions
     } else {
         memchr::memchr_iter(b'\n', rest.trim_ascii()).count() + 1
     };
-    Some(Shape::dense(rows, layout.numeric_columns()))
+    Some(TableShape::dense(rows, layout.numeric_columns()))
 }
 
 /// The body of a table.
@@ -58,6 +86,15 @@ struct Rows {
 }
 
 impl Rows {
+    /// Without the numbers of columns that are text in another layout of the same table.
+    fn narrowed(mut self, wide: &Layout, narrow: &Layout) -> Rows {
+        let numeric = (0..wide.width()).filter(|&column| !wide.columns.is_text(column));
+        let kept: Vec<bool> = numeric.map(|column| !narrow.columns.is_text(column)).collect();
+        let mut column = kept.iter().cycle();
+        self.numbers.retain(|_| column.next().is_some_and(|kept| *kept));
+        self
+    }
+
     fn into_draft(self, layout: Layout) -> Result<Draft, Error> {
         let columns = layout.numeric_columns();
         if columns == 0 {

@@ -26,16 +26,40 @@ impl Error {
     pub fn message(&self) -> Phrase {
         use OptionName::*;
         match self {
+            // The file as a whole.
             Error::Read { file, source } => format!("{file}: cannot be read: {}", io_reason(source)).into(),
             Error::Write { file, source } => {
                 format!("{file}: cannot be written: {}; no file was left behind", io_reason(source)).into()
+            }
+            Error::NotAsWritten { file } => format!(
+                "{file}: what was written does not come back from the disk as it was; check the disk, and run this again"
+            )
+            .into(),
+            Error::NotAFile { file, kind } => {
+                format!("{file}: is a {kind}, not a file; name a file, or give what it brings through a pipe").into()
             }
             Error::Folder { file } => format!(
                 "{file}: is a folder without a matrix.mtx or matrix.mtx.gz; name a file in it, or a 10x folder"
             )
             .into(),
             Error::Empty { file } => format!("{file}: is empty; check that it was written to the end").into(),
-            Error::Nothing { file, what, advice } => phrase![format!("{file}: has no {what}; "), advice],
+            Error::TooLarge { file, limit, is_wish: true } => phrase![
+                format!("{file}: holds more than {} once decompressed; raise ", byte_size(*limit)),
+                MaxBytes,
+                " if that is expected"
+            ],
+            Error::TooLarge { file, limit, is_wish: false } => format!(
+                "{file}: holds more than {} once decompressed, which is unusual for its size; save it without compression if that is \
+                 expected",
+                byte_size(*limit)
+            )
+            .into(),
+            Error::NoRoom { file, bytes } => format!(
+                "{file}: needs more memory than is free: {} or more; close other programs, or take fewer rows or columns",
+                byte_size(*bytes)
+            )
+            .into(),
+            // Its format.
             Error::Malformed { file, format, problem } => {
                 format!("{file}: is not a valid {format} file: {problem}; copy or write it again").into()
             }
@@ -44,24 +68,29 @@ impl Error {
                 Format
             ],
             Error::Unsupported { file, what, advice } => phrase![format!("{file}: {what}; "), advice],
-            Error::TooLarge { file, limit } => phrase![
-                format!("{file}: holds more than {} once decompressed; raise ", byte_size(*limit)),
-                MaxBytes,
-                " if that is expected"
-            ],
-            Error::NoRoom { file, bytes } => format!(
-                "{file}: needs more memory than is free: {} or more; close other programs, or take fewer rows or columns",
-                byte_size(*bytes)
+            Error::NotUtf8 { file, place } => {
+                format!("{file}, {place}: the text is not UTF-8; save the file with the UTF-8 encoding").into()
+            }
+            Error::ModelVersion { file, found, known } => format!(
+                "{file}: is a model of the format '{found}', and this program reads '{known}'; use a newer version of ewca"
             )
             .into(),
-            Error::NotAFile { file, kind } => {
-                format!("{file}: is a {kind}, not a file; name a file, or give what it brings through a pipe").into()
-            }
+            Error::Changed { file } => format!(
+                "{file}: the file was changed or damaged after it was written (its checksum does not hold); copy it again, or fit again"
+            )
+            .into(),
+            // Its lines and cells.
             Error::Ragged { file, line, found, expected } => format!(
                 "{file}, line {line}: has {} where {expected} are expected; check the delimiter and the quotes of that line",
                 counted(*found, "cell")
             )
             .into(),
+            Error::OpenQuote { file, line } => {
+                format!("{file}, line {line}: a quote is opened there and not closed on the same line; close it").into()
+            }
+            Error::BadLine { file, place, line, expected } => {
+                format!("{file}, {place}: '{line}' is not {expected}; mend the line").into()
+            }
             Error::NotANumber { file, place, column, cell } => phrase![
                 format!("{file}, {place}, column '{column}': '{cell}' is not a number; pass "),
                 Label.set_to(column),
@@ -75,16 +104,14 @@ impl Error {
                 "{file}, {place}, column '{column}': '{cell}' has a decimal comma; save the table with decimal points"
             )
             .into(),
-            Error::OpenQuote { file, line } => {
-                format!("{file}, line {line}: a quote is opened there and not closed on the same line; close it").into()
-            }
-            Error::BadLine { file, place, line, expected } => {
-                format!("{file}, {place}: '{line}' is not {expected}; mend the line").into()
-            }
             Error::NotFinite { file, place, column, cell } => phrase![
                 format!("{file}, {place}, column '{column}': '{cell}' is not a finite number; mend the cell, or empty it and pass "),
                 Missing
             ],
+            Error::Negative { file, place, what, step } => {
+                phrase![format!("{file}, {place}: {what} is negative; "), *step, " is for counts"]
+            }
+            // What is missing.
             Error::MissingCell { file, place, column } => phrase![
                 format!("{file}, {place}, column '{column}': the cell is missing; pass "),
                 Missing.set_to("drop-rows"),
@@ -97,15 +124,17 @@ impl Error {
                 format!("{file}, column '{column}': every cell is missing, so it has no mean; remove the column, or pass "),
                 Missing.set_to("drop-columns")
             ],
+            Error::MissingLabel { file, place } => phrase![
+                format!("{file}, {place}: the label is missing; fill it, or pass "),
+                Missing.set_to("drop-rows")
+            ],
+            Error::Nothing { file, what, advice } => phrase![format!("{file}: has no {what}; "), advice],
             Error::NoMatch { file, column, text, first } => phrase![
                 format!("{file}: no row has '{text}' in column '{column}'; check "),
                 Filter,
                 format!(", the first row has '{first}'")
             ],
-            Error::MissingLabel { file, place } => phrase![
-                format!("{file}, {place}: the label is missing; fill it, or pass "),
-                Missing.set_to("drop-rows")
-            ],
+            // Names, and what was asked for by name.
             Error::EmptyName { file, position } => {
                 let problem = format!("{file}: feature {position} has an empty name; name it, or ");
                 phrase![problem, &without_header()]
@@ -113,9 +142,6 @@ impl Error {
             Error::DuplicateName { file, name, first, second } => {
                 let problem = format!("{file}: features {first} and {second} are both called '{name}'; rename one, or ");
                 phrase![problem, &without_header()]
-            }
-            Error::NotUtf8 { file, place } => {
-                format!("{file}, {place}: the text is not UTF-8; save the file with the UTF-8 encoding").into()
             }
             Error::NoColumn { file, role, name, known } => {
                 phrase![format!("{file}: has no column '{name}' for "), *role, format!("; {}", suggestion(known))]
@@ -125,21 +151,6 @@ impl Error {
             }
             Error::Features { file, missing, extra } => {
                 format!("{file}: {}; give it the features of the training data", features(missing, extra)).into()
-            }
-            Error::ModelVersion { file, found, known } => format!(
-                "{file}: is a model of the format '{found}', and this program reads '{known}'; use a newer version of ewca"
-            )
-            .into(),
-            Error::Changed { file } => format!(
-                "{file}: the file was changed or damaged after it was written (its checksum does not hold); copy it again, or fit again"
-            )
-            .into(),
-            Error::NotAsWritten { file } => format!(
-                "{file}: what was written does not come back from the disk as it was; check the disk, and run this again"
-            )
-            .into(),
-            Error::Negative { file, place, what, step } => {
-                phrase![format!("{file}, {place}: {what} is negative; "), *step, " is for counts"]
             }
             Error::Options { problem, advice } => phrase![problem, "; ", advice],
         }

@@ -83,6 +83,8 @@ pub enum Error {
         file: String,
         /// The most that was allowed.
         limit: u64,
+        /// Whether the options say so; otherwise it is what files of its size usually grow to.
+        is_wish: bool,
     },
     /// Reading the file takes more memory than there is.
     NoRoom {

@@ -35,40 +35,26 @@ pub enum OptionName {
 }
 
 impl OptionName {
-    /// All of them.
-    pub const ALL: [OptionName; 13] = [
-        OptionName::Label,
-        OptionName::Id,
-        OptionName::Ignore,
-        OptionName::Filter,
-        OptionName::Header,
-        OptionName::Delimiter,
-        OptionName::Missing,
-        OptionName::Array,
-        OptionName::Transpose,
-        OptionName::Format,
-        OptionName::MaxBytes,
-        OptionName::NormalizeTotal,
-        OptionName::TopVariable,
+    /// All of them in their order, with the names of the fields that hold them.
+    pub const ALL: [(OptionName, &str); 13] = [
+        (OptionName::Label, "label"),
+        (OptionName::Id, "id"),
+        (OptionName::Ignore, "ignore"),
+        (OptionName::Filter, "filter"),
+        (OptionName::Header, "header"),
+        (OptionName::Delimiter, "delimiter"),
+        (OptionName::Missing, "missing"),
+        (OptionName::Array, "array"),
+        (OptionName::Transpose, "transpose"),
+        (OptionName::Format, "format"),
+        (OptionName::MaxBytes, "max_bytes"),
+        (OptionName::NormalizeTotal, "normalize_total"),
+        (OptionName::TopVariable, "top_variable"),
     ];
 
     /// The name of the field that holds it.
     pub fn field(self) -> &'static str {
-        match self {
-            OptionName::Label => "label",
-            OptionName::Id => "id",
-            OptionName::Ignore => "ignore",
-            OptionName::Filter => "filter",
-            OptionName::Header => "header",
-            OptionName::Delimiter => "delimiter",
-            OptionName::Missing => "missing",
-            OptionName::Array => "array",
-            OptionName::Transpose => "transpose",
-            OptionName::Format => "format",
-            OptionName::MaxBytes => "max_bytes",
-            OptionName::NormalizeTotal => "normalize_total",
-            OptionName::TopVariable => "top_variable",
-        }
+        Self::ALL[self as usize].1
     }
 
     /// The option with a value.
@@ -161,5 +147,17 @@ impl From<OptionName> for Piece {
 impl From<&Phrase> for Piece {
     fn from(phrase: &Phrase) -> Piece {
         Piece::Phrase(phrase.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_listed_in_their_order() {
+        for (at, (option, field)) in OptionName::ALL.into_iter().enumerate() {
+            assert_eq!((option as usize, option.field()), (at, field));
+        }
     }
 }

@@ -8,9 +8,10 @@ use rust_hdf5::{DatatypeMessage, H5Dataset, H5File, H5Group, Hdf5Error, ReadNume
 use crate::error::OptionName::{Filter, Label, Transpose};
 use crate::error::{closest, counted, excerpt, phrase, truth_name};
 use crate::finish::Draft;
-use crate::forecast::Shape;
+use crate::forecast::TableShape;
+use crate::limit::Limit;
 use crate::memory::check_room;
-use crate::source::{claim_limit, contained};
+use crate::source::contained;
 use crate::sparse::{Compressed, Major, natural_numbers};
 use crate::{DenseValues, Error, OptionName, ReadOptions, SparseValues, Values};
 
@@ -67,21 +68,21 @@ pub(crate) fn in_a_file<T>(
 }
 
 /// The shape of the matrix that is asked for, as its datasets say it.
-pub(crate) fn shape(path: &Path, file: &str, options: &ReadOptions) -> Option<Shape> {
+pub(crate) fn shape(path: &Path, file: &str, options: &ReadOptions) -> Option<TableShape> {
     let promised = contained(file, "h5ad", || {
         let h5ad = H5ad::open(path, file, options).ok()?;
         let matrix = options.array.as_ref().map_or("X".to_string(), |layer| format!("layers/{layer}"));
         let size = |path: String| h5ad.file.dataset(&path).ok().map(|dataset| dataset.shape());
         if let Some(shape) = size(matrix.clone()) {
             let &[rows, columns] = &shape[..] else { return None };
-            return Some(Shape::dense(rows, columns));
+            return Some(TableShape::dense(rows, columns));
         }
         let names = |frame: &str| {
             let index = h5ad.frame(frame).ok()?.attr_string("_index").unwrap_or_else(|_| "_index".into());
             size(format!("{frame}/{index}"))?.first().copied()
         };
         let stored = size(format!("{matrix}/data"))?.first().copied();
-        Some(Shape { rows: names("obs")?, columns: names("var")?, stored })
+        Some(TableShape { rows: names("obs")?, columns: names("var")?, stored })
     });
     promised.ok()?
 }
@@ -99,7 +100,7 @@ pub(super) struct H5ad<'a> {
     pub root: H5Group,
     name: &'a str,
     /// The most bytes that a dataset may take.
-    limit: u64,
+    limit: Limit,
 }
 
 impl<'a> H5ad<'a> {
@@ -108,7 +109,7 @@ impl<'a> H5ad<'a> {
         guard::check(path, name)?;
         let file = H5File::options().best_effort_locking().open(path);
         let file = file.map_err(|error| Error::malformed(name, "h5ad", error))?;
-        Ok(H5ad { root: file.root_group(), file, name, limit: claim_limit(length, options) })
+        Ok(H5ad { root: file.root_group(), file, name, limit: Limit::of_claims(length, options) })
     }
 
     pub fn malformed(&self, problem: impl std::fmt::Display) -> Error {
@@ -230,8 +231,8 @@ impl<'a> H5ad<'a> {
 
     pub fn dataset(&self, path: &str) -> Result<H5Dataset, Error> {
         let dataset = self.file.dataset(path).map_err(self.because(path))?;
-        if bytes_of(&dataset, &dataset.shape()) > self.limit {
-            return Err(Error::TooLarge { file: self.name.into(), limit: self.limit });
+        if bytes_of(&dataset, &dataset.shape()) > self.limit.bytes {
+            return Err(self.limit.exceeded(self.name));
         }
         Ok(dataset)
     }
@@ -240,8 +241,8 @@ impl<'a> H5ad<'a> {
     /// larger than what they are a part of.
     fn check_room(&self, dataset: &H5Dataset, counts: &[usize]) -> Result<(), Error> {
         let chunk = dataset.chunk_dims().map_or(0, |chunk| bytes_of(dataset, &chunk));
-        if chunk > self.limit {
-            return Err(Error::TooLarge { file: self.name.into(), limit: self.limit });
+        if chunk > self.limit.bytes {
+            return Err(self.limit.exceeded(self.name));
         }
         check_room(bytes_of(dataset, counts).max(chunk), self.name)
     }

@@ -9,8 +9,8 @@ mod variable;
 
 use crate::error::{another_column, counted, excerpt, phrase};
 use crate::finish::Draft;
-use crate::forecast::Shape;
-use crate::source::growth_limit;
+use crate::forecast::TableShape;
+use crate::limit::Limit;
 use crate::{Error, OptionName, ReadOptions};
 use element::{Elements, Kind};
 use variable::{Class, Header};
@@ -48,20 +48,20 @@ pub(crate) fn describe(
 }
 
 /// The shape of the variable that is asked for. A sparse one says only how much room its entries take.
-pub(crate) fn shape(bytes: &[u8], file: &str, options: &ReadOptions) -> Option<Shape> {
+pub(crate) fn shape(bytes: &[u8], file: &str, options: &ReadOptions) -> Option<TableShape> {
     let mat = Mat::open(bytes, file, options).ok()?;
     let variables = mat.variables().ok()?;
     let header = &mat.choose(&variables, options).ok()?.header;
     let &[rows, columns] = &header.shape[..] else { return None };
     let stored = (header.class == Class::Sparse).then_some(header.room);
-    Some(Shape { rows, columns, stored })
+    Some(TableShape { rows, columns, stored })
 }
 
 struct Mat<'a> {
     bytes: &'a [u8],
     file: &'a str,
     big_endian: bool,
-    limit: u64,
+    limit: Limit,
 }
 
 /// A variable that has been seen, and where it is.
@@ -83,7 +83,7 @@ impl<'a> Mat<'a> {
             b"MI" => true,
             _ => return Err(problem("its header has no byte order")),
         };
-        Ok(Mat { bytes, file, big_endian, limit: growth_limit(bytes.len() as u64, options) })
+        Ok(Mat { bytes, file, big_endian, limit: Limit::of_compressed(bytes.len() as u64, options) })
     }
 
     fn malformed(&self, problem: impl std::fmt::Display) -> Error {
@@ -151,9 +151,9 @@ impl<'a> Mat<'a> {
         let bytes = match variable.kind {
             Kind::Compressed => {
                 let inflated =
-                    element::inflate(variable.bytes, self.limit).map_err(|problem| self.malformed(problem))?;
-                if inflated.len() as u64 >= self.limit {
-                    return Err(Error::TooLarge { file: self.file.into(), limit: self.limit });
+                    element::inflate(variable.bytes, self.limit.bytes).map_err(|problem| self.malformed(problem))?;
+                if inflated.len() as u64 >= self.limit.bytes {
+                    return Err(self.limit.exceeded(self.file));
                 }
                 // The tag of the matrix element inside; its length was checked against what is there.
                 let whole = Elements::new(&inflated, self.big_endian).next();

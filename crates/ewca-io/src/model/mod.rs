@@ -39,7 +39,7 @@ use crate::{Error, Expected, FittedPreprocessing, Preprocessing, Staged, stage};
 use tensors::{Content, Tensor};
 
 /// The version of the format that is written here.
-pub const MODEL_FORMAT: &str = "ewca.model/2";
+const MODEL_FORMAT: &str = "ewca.model/2";
 /// The version without a checksum, which is still read.
 const FIRST_FORMAT: &str = "ewca.model/1";
 /// The metadata key.

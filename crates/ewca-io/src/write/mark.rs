@@ -4,13 +4,13 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
+use crate::TableFile;
 use crate::format::{delimiter_of, extension};
-use crate::source;
 
 /// What Parquet and Arrow files hold beside their tables.
 pub(super) const STAMP: &str = "written by ewca";
 /// The names of the columns of a text table are looked for in so many bytes.
-const HEADER: u64 = 1 << 22;
+const HEADER: usize = 1 << 22;
 /// The stamp is looked for in so many bytes at the beginning of an Arrow file, and at the end of a Parquet file.
 const STAMPED: u64 = 1 << 23;
 
@@ -36,10 +36,8 @@ pub fn marks(path: &Path) -> Marks {
 }
 
 fn header(path: &Path) -> Option<Vec<String>> {
-    if !path.metadata().ok()?.is_file() {
-        return None;
-    }
-    let text = source::sample(path, HEADER)?.text;
+    let mut file = TableFile::at(path);
+    let text = file.opened().ok()??.text(HEADER)?.text;
     let line = text.split(|byte| *byte == b'\n').next()?;
     let line = std::str::from_utf8(line).ok()?.trim_end_matches('\r');
     let delimiter = delimiter_of(&path.to_string_lossy()).unwrap_or(b',');

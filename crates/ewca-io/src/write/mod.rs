@@ -17,7 +17,7 @@ pub use mark::{Marks, marks};
 pub use npy::{stage_matrix_npy, write_matrix_npy};
 pub use table::{TableWriter, stage_table};
 pub(crate) use text::undefused;
-pub use text::{write_csv, write_raw_text, write_table_csv};
+pub use text::{write_csv, write_raw_text};
 
 /// Where the bytes of a file go until it is complete.
 pub type AtomicWriter<'a> = BufWriter<&'a File>;
@@ -209,6 +209,9 @@ impl Frame<'_> {
 /// Writes a frame in the format that the extension of `path` names: `.csv` or `.tsv` (with `.gz` or
 /// `.zst` compressed), `.parquet`, `.arrow` or `.feather`, or `.npy` (the numbers alone, without names).
 ///
+/// In text, numbers have the fewest digits that give the same bits when read again; text is quoted only where it must be, and
+/// what a spreadsheet would run as a formula gets an apostrophe in front (see [`write_raw_text`]).
+///
 /// # Panics
 /// If the parts of the frame do not have the same number of rows.
 pub fn write_table(path: &Path, frame: &Frame) -> Result<(), Error> {
@@ -226,16 +229,8 @@ pub struct Partner {
     pub weight: f64,
 }
 
-/// Writes partners as a long table with the columns `sample`, `partner` and `weight`, in the format
-/// that the extension of `path` names. Samples are called by their ids, or else by their row from 1.
-///
-/// # Panics
-/// If a partner is outside the ids.
-pub fn write_partners(path: &Path, partners: &[Partner], ids: Option<&[String]>) -> Result<(), Error> {
-    stage_table(path, partners.len(), |table| add_partners(table, partners, ids))?.commit()
-}
-
-/// Adds partners to a table that [`write_partners`] would write whole.
+/// Adds partners to a long table with the columns `sample`, `partner` and `weight`. Samples are called by their ids, or else by
+/// their row from 1.
 ///
 /// # Panics
 /// If a partner is outside the ids.
@@ -267,7 +262,7 @@ mod tests {
         let frame = Frame { rows: 3, texts: &texts, columns: &columns, values: &values };
         for name in ["t.csv", "t.tsv", "t.csv.gz", "t.csv.zst"] {
             let path = folder.path().join(name);
-            write_table_csv(&path, &frame).unwrap();
+            write_table(&path, &frame).unwrap();
             let options = ReadOptions { id: Some("id".into()), ..ReadOptions::default() };
             let table = read_table(&path, &options).unwrap();
             assert_eq!(table.ids.unwrap(), ids);
@@ -305,9 +300,12 @@ mod tests {
         let path = folder.path().join("plan.csv");
         let partners =
             [Partner { sample: 0, partner: 1, weight: 0.5 }, Partner { sample: 1, partner: 0, weight: 0.25 }];
-        write_partners(&path, &partners, None).unwrap();
+        let write = |ids: Option<&[String]>| {
+            stage_table(&path, 2, |table| add_partners(table, &partners, ids)).unwrap().commit().unwrap();
+        };
+        write(None);
         assert_eq!(fs::read_to_string(&path).unwrap(), "sample,partner,weight\n1,2,0.5\n2,1,0.25\n");
-        write_partners(&path, &partners, Some(&strings(&["x", "y"]))).unwrap();
+        write(Some(&strings(&["x", "y"])));
         assert_eq!(fs::read_to_string(&path).unwrap(), "sample,partner,weight\nx,y,0.5\ny,x,0.25\n");
     }
 

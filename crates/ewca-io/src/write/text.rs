@@ -3,11 +3,9 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, Write};
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::{AtomicWriter, Frame, stage};
-use crate::Error;
+use super::{AtomicWriter, Frame};
 use crate::format::delimiter_of;
 
 /// Whether names are written as they are.
@@ -46,31 +44,13 @@ pub(crate) fn undefused(text: &str) -> &str {
     }
 }
 
-/// Writes a frame as comma-separated text, as [`write_table_csv`] does to a file, with or without its first line, the names.
+/// Writes a frame as comma-separated text, as [`write_table`](super::write_table) does to a file, with or without its first line, the names.
 ///
 /// # Panics
 /// If the parts of the frame do not have the same number of rows.
 pub fn write_csv(out: &mut impl Write, frame: &Frame, names: bool) -> io::Result<()> {
     frame.check();
     write_lines(out, frame, b',', names)
-}
-
-/// Writes a frame as comma-separated text (tab-separated if the name says .tsv), compressed if the
-/// name ends in .gz or .zst. Numbers have the fewest digits that give the same bits when read again;
-/// text is quoted only where it must be, and what a spreadsheet would run as a formula gets an apostrophe
-/// in front (see [`write_raw_text`]).
-///
-/// # Panics
-/// If the parts of the frame do not have the same number of rows.
-pub fn write_table_csv(path: &Path, frame: &Frame) -> Result<(), Error> {
-    frame.check();
-    let name = path.to_string_lossy().to_ascii_lowercase();
-    let staged = stage(path, |file| {
-        let mut lines = Lines::new(file, &name)?;
-        lines.add(frame)?;
-        lines.end()
-    });
-    staged?.commit()
 }
 
 /// The lines of a text table.

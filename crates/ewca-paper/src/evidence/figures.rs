@@ -1,6 +1,6 @@
 //! The evidence as figures.
 
-use super::{Measure, Row, Summary, ascending};
+use super::{EvidenceSummary, Measure, Row, ascending};
 use crate::figures::{Axis, Figure, Key, Marker, Page, Panel, Series, Stroke, Tidy, legend_rows};
 
 /// Lines for different k, apart in grey as well.
@@ -12,7 +12,7 @@ const LINES: [Series; 3] = [
 const ZERO: &str = "#777777";
 
 /// What was found, as figures.
-pub fn evidence_figures(rows: &[Row], summaries: &[Summary]) -> Vec<Figure> {
+pub fn evidence_figures(rows: &[Row], summaries: &[EvidenceSummary]) -> Vec<Figure> {
     vec![gains(rows), curves(summaries)]
 }
 
@@ -58,15 +58,15 @@ fn gains(rows: &[Row]) -> Figure {
 }
 
 /// The mean gain over all sets against epsilon: one panel for each measure.
-fn curves(summaries: &[Summary]) -> Figure {
-    let of: Vec<&Summary> =
+fn curves(summaries: &[EvidenceSummary]) -> Figure {
+    let of: Vec<&EvidenceSummary> =
         summaries.iter().filter(|s| s.method == "ewca" && s.rule.starts_with("multiple") && s.k.is_some()).collect();
     let ks = ascending(of.iter().filter_map(|s| s.k));
     let (width, height) = (270.0, 250.0);
     let mut page = Page::new(Measure::ALL.len() as f64 * (width + 75.0) + 20.0, height + 115.0);
     let mut table = Tidy::new("measure,k,multiple,perplexity,gain,wins,ties,losses,p_studies");
     for (at, measure) in Measure::ALL.into_iter().enumerate() {
-        let own: Vec<&&Summary> = of.iter().filter(|s| s.measure == measure).collect();
+        let own: Vec<&&EvidenceSummary> = of.iter().filter(|s| s.measure == measure).collect();
         let x = Axis::logarithmic("epsilon / variance of component k", own.iter().map(|s| s.multiple));
         let y = Axis::from_zero("mean gain over PCA (points)", own.iter().map(|s| s.gain));
         let place = (70.0 + at as f64 * (width + 75.0), 58.0);

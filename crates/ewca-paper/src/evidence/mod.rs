@@ -23,7 +23,7 @@ use serde::Serialize;
 pub use figures::evidence_figures;
 pub use measure::{Estimate, Measure};
 pub use set::{EvidenceSet, FEWEST};
-pub use summary::{Summary, summaries};
+pub use summary::{EvidenceSummary, summaries};
 pub use tables::{evidence_markdown, rows_csv, summaries_csv};
 
 use measure::Measured;

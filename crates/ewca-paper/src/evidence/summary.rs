@@ -10,7 +10,7 @@ const TIE: f64 = 0.5;
 
 /// One method and rule over all sets.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Summary {
+pub struct EvidenceSummary {
     /// Number of components; `None`: the mean over all k of each set.
     pub k: Option<usize>,
     /// As in [`Row`].
@@ -49,7 +49,7 @@ pub struct Summary {
 pub const DEFAULT_RULE: &str = "perplexity 5";
 
 /// Summaries for each k and for all k together, in order of appearance.
-pub fn summaries(rows: &[Row]) -> Vec<Summary> {
+pub fn summaries(rows: &[Row]) -> Vec<EvidenceSummary> {
     let ks = ascending(rows.iter().map(|r| r.k));
     let mut keys: Vec<(&'static str, &str, Measure)> = Vec::new();
     for row in rows {
@@ -66,7 +66,7 @@ pub fn summaries(rows: &[Row]) -> Vec<Summary> {
     found
 }
 
-fn summary(rows: &[&Row], k: Option<usize>, (method, rule, measure): (&'static str, &str, Measure)) -> Summary {
+fn summary(rows: &[&Row], k: Option<usize>, (method, rule, measure): (&'static str, &str, Measure)) -> EvidenceSummary {
     let of = |method: &str, rule: &str| -> Vec<&Row> {
         rows.iter().copied().filter(|r| r.method == method && r.rule == rule && r.measure == measure).collect()
     };
@@ -85,7 +85,7 @@ fn summary(rows: &[&Row], k: Option<usize>, (method, rule, measure): (&'static s
     };
     let numbers = |pairs: &[(String, f64)]| pairs.iter().map(|p| p.1).collect::<Vec<f64>>();
     let count = |test: &dyn Fn(f64) -> bool| gains.iter().filter(|g| test(g.1)).count();
-    Summary {
+    EvidenceSummary {
         k,
         method,
         rule: rule.to_string(),

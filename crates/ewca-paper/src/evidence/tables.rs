@@ -5,7 +5,7 @@ use std::fmt::Write;
 use ewca_eval::spearman;
 
 use super::summary::DEFAULT_RULE;
-use super::{EvidenceSet, Measure, Row, Summary, ascending, mean};
+use super::{EvidenceSet, EvidenceSummary, Measure, Row, ascending, mean};
 use crate::figures::Tidy;
 
 /// One line per set, k, method, rule and measure.
@@ -37,7 +37,7 @@ pub fn rows_csv(rows: &[Row]) -> String {
 }
 
 /// One line per k, method, rule and measure.
-pub fn summaries_csv(summaries: &[Summary]) -> String {
+pub fn summaries_csv(summaries: &[EvidenceSummary]) -> String {
     let mut table = Tidy::new(
         "k,method,rule,measure,sets,mean,gain,gain_over_default,wins,ties,losses,p,p_studies,p_studies_default,multiple,perplexity",
     );
@@ -66,7 +66,7 @@ pub fn summaries_csv(summaries: &[Summary]) -> String {
 }
 
 /// All tables: a main one for each measure, one of all rules, one of all sets.
-pub fn evidence_markdown(sets: &[EvidenceSet], rows: &[Row], summaries: &[Summary]) -> String {
+pub fn evidence_markdown(sets: &[EvidenceSet], rows: &[Row], summaries: &[EvidenceSummary]) -> String {
     let mut text = String::new();
     for measure in Measure::ALL {
         let _ = writeln!(text, "### {}\n\n{}", measure.title(), main_table(summaries, measure));
@@ -81,7 +81,7 @@ pub fn evidence_markdown(sets: &[EvidenceSet], rows: &[Row], summaries: &[Summar
 const SHOWN: [&str; 4] = [DEFAULT_RULE, "nested", "nested, ties to PCA", "oracle"];
 
 /// Raw, PCA, and EWCA by a few rules: the mean over sets and k, gains over PCA for each k and all, the paired test.
-fn main_table(summaries: &[Summary], measure: Measure) -> String {
+fn main_table(summaries: &[EvidenceSummary], measure: Measure) -> String {
     let ks = ascending(summaries.iter().filter_map(|s| s.k));
     let columns: String = ks.iter().map(|k| format!(" gain, k = {k} |")).collect();
     let mut text = format!(
@@ -116,18 +116,19 @@ fn main_table(summaries: &[Summary], measure: Measure) -> String {
 }
 
 /// Every rule, for the scores of EWCA over all k, the least error first.
-fn rules_table(summaries: &[Summary]) -> String {
+fn rules_table(summaries: &[EvidenceSummary]) -> String {
     let of = |rule: &str, measure| {
         summaries.iter().find(|s| s.k.is_none() && s.method == "ewca" && s.rule == rule && s.measure == measure)
     };
-    let mut errors: Vec<&Summary> =
+    let mut errors: Vec<&EvidenceSummary> =
         summaries.iter().filter(|s| s.k.is_none() && s.method == "ewca" && s.measure == Measure::Error).collect();
     errors.sort_by(|x, y| y.gain.total_cmp(&x.gain));
     let mut text = String::from(
         "| epsilon | error: gain over PCA (p) | over the default (p) | ARI: gain over PCA (p) | silhouette: gain over PCA (p) | median \
          multiple of the k-th variance | median perplexity |\n|---|---|---|---|---|---|---|\n",
     );
-    let gain = |s: Option<&Summary>| s.map_or(String::new(), |s| format!("{:+.2} ({})", s.gain, chance(s.p_studies)));
+    let gain =
+        |s: Option<&EvidenceSummary>| s.map_or(String::new(), |s| format!("{:+.2} ({})", s.gain, chance(s.p_studies)));
     for error in errors {
         let default = if error.rule == DEFAULT_RULE {
             String::new()

@@ -3,7 +3,7 @@
 use ewca_eval::{Cell, Selection, Spread, StrictCell};
 
 use super::drawing::{EWCA, PCA, RAW};
-use super::{Fact, Report, Study};
+use super::{ExperimentReport, Fact, Study};
 use crate::figures::{Axis, BoxSummary, Figure, Key, Marker, Page, Panel, Series, Tidy, legend_rows};
 
 const LABEL: &str = "misclassified (%)";
@@ -15,10 +15,10 @@ const INDEPENDENT: [(usize, f64, f64); 5] =
     [(5, 4.7, 4.3), (7, 10.0, 7.3), (8, 10.1, 7.1), (10, 11.4, 8.7), (12, 10.2, 10.3)];
 const INDEPENDENT_RAW: f64 = 12.7;
 
-pub fn run(study: &Study<'_>, selection: &Selection, strict: &[StrictCell]) -> Report {
+pub fn run(study: &Study<'_>, selection: &Selection, strict: &[StrictCell]) -> ExperimentReport {
     let spreads: Vec<StrictSpread> =
         strict.iter().map(|c| StrictSpread { k: c.k, pca: Spread::of(&c.pca), ewca: Spread::of(&c.ewca) }).collect();
-    Report {
+    ExperimentReport {
         title: format!("Figure 2: classification of {}", study.name),
         text: format!(
             "Each test sample takes the class of its nearest neighbour in the train half, in the scores of k components, over {} \

@@ -8,7 +8,7 @@ use ewca_eval::Spread;
 use super::drawing::{EWCA, MM, PCA};
 use super::growth::exponent;
 use super::synthetic::expression;
-use super::{Fact, Report, Watch, tell};
+use super::{ExperimentReport, Fact, Watch, tell};
 use crate::Result;
 use crate::figures::{Axis, Figure, Key, Marker, Page, Panel, Series, Tidy, legend_rows};
 
@@ -18,7 +18,7 @@ const RUNS: usize = 3;
 const ITERATIONS: usize = 6;
 const SIZE: f64 = 290.0;
 
-struct Shape {
+struct ProblemSize {
     n: usize,
     d: usize,
     k: usize,
@@ -56,19 +56,19 @@ const STEPS: [Step; 5] = [
 ];
 
 /// Which size varies, with its shapes.
-fn sweeps() -> [(&'static str, Vec<Shape>); 3] {
+fn sweeps() -> [(&'static str, Vec<ProblemSize>); 3] {
     [
-        ("n", [64, 128, 256, 512, 1024].map(|n| Shape { n, d: 2048, k: 5 }).into()),
-        ("d", [512, 1024, 2048, 4096, 8192, 16384, 32768].map(|d| Shape { n: 128, d, k: 5 }).into()),
+        ("n", [64, 128, 256, 512, 1024].map(|n| ProblemSize { n, d: 2048, k: 5 }).into()),
+        ("d", [512, 1024, 2048, 4096, 8192, 16384, 32768].map(|d| ProblemSize { n: 128, d, k: 5 }).into()),
         // The data have 15 directions beyond noise; further components would only be eigenvector tests.
-        ("k", [2, 3, 4, 6, 8, 12].map(|k| Shape { n: 512, d: 1024, k }).into()),
+        ("k", [2, 3, 4, 6, 8, 12].map(|k| ProblemSize { n: 512, d: 1024, k }).into()),
     ]
 }
 
 /// The times of all steps while one size varies.
 struct Sweep {
     varies: &'static str,
-    shapes: Vec<Shape>,
+    shapes: Vec<ProblemSize>,
     times: Vec<Vec<f64>>,
 }
 
@@ -78,7 +78,7 @@ impl Sweep {
         self.shapes.iter().zip(&self.times).map(|(shape, times)| (self.size(shape), times[step])).collect()
     }
 
-    fn size(&self, shape: &Shape) -> f64 {
+    fn size(&self, shape: &ProblemSize) -> f64 {
         [shape.n, shape.d, shape.k]["ndk".find(self.varies).unwrap_or(0)] as f64
     }
 
@@ -89,7 +89,7 @@ impl Sweep {
     }
 }
 
-pub fn run(seed: u64, watch: Watch<'_>) -> Result<Report> {
+pub fn run(seed: u64, watch: Watch<'_>) -> Result<ExperimentReport> {
     let measured = measured(seed, watch)?;
     let facts = STEPS.iter().enumerate().map(|(at, step)| {
         let written = Some(step.written)
@@ -104,7 +104,7 @@ pub fn run(seed: u64, watch: Watch<'_>) -> Result<Report> {
          Synthetic data, d ≥ n, epsilon half the variance of the last component. Times depend on the machine."
     );
     let (page, table) = (drawn(&measured), tabulated(&measured));
-    Ok(Report {
+    Ok(ExperimentReport {
         title: "Table 1, measured: the cost of each step".into(),
         text: "n samples, d features, k components. The program reduces the data to their span once, and from then on nothing depends on \
                d; the paper's algorithms are written in d dimensions."
@@ -169,7 +169,7 @@ fn fixed(varies: &str) -> &'static str {
 }
 
 /// The time of each step, in seconds.
-fn times(shape: &Shape, seed: u64) -> Result<Vec<f64>> {
+fn times(shape: &ProblemSize, seed: u64) -> Result<Vec<f64>> {
     let data = expression(shape.n, shape.d, seed);
     let samples = Samples::new(&data, shape.n, shape.d)?;
     let pca = Ewca::params(shape.k).pca(&samples)?;

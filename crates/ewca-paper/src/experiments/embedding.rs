@@ -4,7 +4,7 @@ use ewca::{Ewca, Matrix, Model};
 use ewca_eval::{Neighbours, tsne};
 
 use super::drawing::{class_keys, class_points};
-use super::{Fact, Report, Study, Watch, tell};
+use super::{ExperimentReport, Fact, Study, Watch, tell};
 use crate::Result;
 use crate::figures::{Axis, Figure, Link, Page, Panel, Tidy, legend_rows};
 
@@ -13,7 +13,7 @@ const PERPLEXITY: f64 = 30.0;
 const LINK: f64 = 0.05;
 const SIZE: f64 = 380.0;
 
-pub fn run(study: &Study<'_>, model: &Model, watch: Watch<'_>) -> Result<Report> {
+pub fn run(study: &Study<'_>, model: &Model, watch: Watch<'_>) -> Result<ExperimentReport> {
     let n = study.samples.rows();
     let k = model.n_components();
     // The usual limit: a neighbourhood of three perplexities must exist.
@@ -34,7 +34,7 @@ pub fn run(study: &Study<'_>, model: &Model, watch: Watch<'_>) -> Result<Report>
         model.epsilon
     );
     let table = tabulated(study, &before, &after);
-    Ok(Report {
+    Ok(ExperimentReport {
         title: format!("Figure 4: embedding of {}", study.name),
         text: "Exact t-SNE from the principal axes: the same picture in every run. It is a picture, not a measurement."
             .into(),

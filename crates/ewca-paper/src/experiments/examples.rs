@@ -5,7 +5,7 @@ use ewca_eval::Neighbours;
 
 use super::drawing::{EWCA, MM, PCA, class_keys, class_points, plan_cells};
 use super::synthetic::{Synthetic, clusters};
-use super::{Fact, Report, Watch, tell};
+use super::{ExperimentReport, Fact, Watch, tell};
 use crate::Result;
 use crate::figures::{Axis, Figure, Key, Page, Panel, Series, Stroke, Tidy, legend_rows};
 
@@ -19,7 +19,7 @@ struct Example {
     epsilon: f64,
 }
 
-pub fn run(seed: u64, watch: Watch<'_>) -> Result<Report> {
+pub fn run(seed: u64, watch: Watch<'_>) -> Result<ExperimentReport> {
     let examples = all(seed);
     let (mut figures, mut facts) = (Vec::new(), Vec::new());
     for (at, example) in examples.iter().enumerate() {
@@ -29,7 +29,7 @@ pub fn run(seed: u64, watch: Watch<'_>) -> Result<Report> {
         facts.push(fact);
     }
     tell(watch, "the examples", examples.len(), examples.len())?;
-    Ok(Report {
+    Ok(ExperimentReport {
         title: "The small examples".into(),
         text: "PCA, EWCA, its plan, and how its loss falls, on made data: three clusters in 20 dimensions of which a few are loud \
                noise, and Gaussian clusters in 2 and 3 dimensions. EWCA is the best of 21 starts; the losses are those of one start, from PCA, for each \

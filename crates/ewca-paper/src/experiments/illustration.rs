@@ -5,7 +5,7 @@ use ewca_eval::Labels;
 
 use super::drawing::{class_series, plan_cells};
 use super::synthetic::clusters;
-use super::{Fact, Report, Watch, tell};
+use super::{ExperimentReport, Fact, Watch, tell};
 use crate::Result;
 use crate::figures::{Axis, Figure, Page, Panel, Stroke, Tidy};
 
@@ -16,7 +16,7 @@ const HALF_GAP: f64 = 1.82;
 const EPSILON: f64 = 4.0;
 const SIZE: f64 = 290.0;
 
-pub fn run(seed: u64, watch: Watch<'_>) -> Result<Report> {
+pub fn run(seed: u64, watch: Watch<'_>) -> Result<ExperimentReport> {
     tell(watch, "the illustration", 0, 1)?;
     let made = clusters(&[vec![0.0, -HALF_GAP], vec![0.0, HALF_GAP]], &DEVIATIONS, EACH, seed, 1);
     // Turned, so that neither direction is an axis.
@@ -40,7 +40,7 @@ pub fn run(seed: u64, watch: Watch<'_>) -> Result<Report> {
         "Two clusters of {EACH} points in the plane. Points, their projections to the line of one component, and links from each \
          point to the projections that its mass goes to, as dark as the plan's entry. Epsilon {EPSILON}, seed {seed}."
     );
-    Ok(Report {
+    Ok(ExperimentReport {
         title: "Figure 1: what EWCA does".into(),
         text: "The variance along the clusters is larger than that between them, so PCA projects them onto each other. EWCA \
                lets each point be represented by its neighbours, so variance within a cluster counts for less, and the \

@@ -57,6 +57,24 @@ impl Experiment {
         Self::Examples,
     ];
 
+    /// Its name, and what it shows.
+    pub fn described(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Illustration => {
+                ("illustration", "Figure 1: two clusters in the plane, their projections, and the plan")
+            }
+            Self::Accuracy => {
+                ("accuracy", "Figure 2: misclassification against k, by the paper's protocol and by a stricter one")
+            }
+            Self::Plan => ("plan", "Figure 3: the transport plan, ordered by class"),
+            Self::Embedding => ("embedding", "Figure 4: t-SNE of the scores, with links where the plan is large"),
+            Self::Timing => ("timing", "Figure 5: time against the number of features"),
+            Self::Sensitivity => ("sensitivity", "Figure 6: misclassification over k and epsilon"),
+            Self::Complexity => ("complexity", "Table 1: time of each step against n, d and k"),
+            Self::Examples => ("examples", "The small examples of the authors' code"),
+        }
+    }
+
     /// Whether it needs a labelled data set.
     pub fn needs_data(self) -> bool {
         matches!(self, Self::Accuracy | Self::Plan | Self::Embedding | Self::Sensitivity)
@@ -99,7 +117,7 @@ impl Fact {
 
 /// What an experiment gives.
 #[derive(Debug, Clone)]
-pub struct Report {
+pub struct ExperimentReport {
     /// Its title.
     pub title: String,
     /// What was done, in a paragraph.
@@ -135,7 +153,7 @@ pub fn run(
     timed: Option<(&str, &Samples<'_>)>,
     effort: Effort,
     watch: Watch<'_>,
-) -> Result<Vec<Report>> {
+) -> Result<Vec<ExperimentReport>> {
     let mut judged = None;
     let mut reports = Vec::new();
     for &experiment in experiments {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::Report;
+use super::ExperimentReport;
 use crate::figures::escaped;
 
 const STYLE: &str = "
@@ -21,7 +21,7 @@ a { color: inherit; }
 ";
 
 /// An HTML page for the folder that holds the figures of `reports`.
-pub fn page(title: &str, command: &str, reports: &[Report]) -> String {
+pub fn page(title: &str, command: &str, reports: &[ExperimentReport]) -> String {
     let mut html = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" \
          content=\"width=device-width, initial-scale=1\">\n<title>{0}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<h1>{0}</h1>\n\
@@ -48,7 +48,7 @@ pub fn page(title: &str, command: &str, reports: &[Report]) -> String {
     html
 }
 
-fn facts(report: &Report) -> String {
+fn facts(report: &ExperimentReport) -> String {
     if report.facts.is_empty() {
         return String::new();
     }

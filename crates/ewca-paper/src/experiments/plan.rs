@@ -3,11 +3,11 @@
 use ewca::Model;
 
 use super::drawing::plan_cells;
-use super::{Fact, Report, Study};
+use super::{ExperimentReport, Fact, Study};
 use crate::Result;
 use crate::figures::{Anchor, Axis, Figure, Font, Page, Panel, Stroke, Tidy};
 
-pub fn run(study: &Study<'_>, model: &Model) -> Result<Report> {
+pub fn run(study: &Study<'_>, model: &Model) -> Result<ExperimentReport> {
     let n = study.samples.rows();
     let classes = &study.labels.classes;
     let mut order: Vec<usize> = (0..n).collect();
@@ -46,7 +46,7 @@ pub fn run(study: &Study<'_>, model: &Model) -> Result<Report> {
          epsilon {:.1}; darker than the bar's end is drawn as its end.",
         study.name, model.epsilon
     );
-    Ok(Report {
+    Ok(ExperimentReport {
         title: format!("Figure 3: transport plan of {}", study.name),
         text: format!(
             "The plan of the fit with k = {k} at the epsilon that inner splits of all samples choose ({:.1}).",

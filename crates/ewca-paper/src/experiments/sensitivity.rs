@@ -2,10 +2,10 @@
 
 use ewca_eval::Selection;
 
-use super::{Fact, Report, Study};
+use super::{ExperimentReport, Fact, Study};
 use crate::figures::{Axis, Cells, Figure, Page, Panel, Tidy};
 
-pub fn run(study: &Study<'_>, selection: &Selection) -> Report {
+pub fn run(study: &Study<'_>, selection: &Selection) -> ExperimentReport {
     let cells = &selection.cells;
     let mut values: Vec<f64> = cells.iter().flat_map(|c| c.by_epsilon.iter().copied().chain([c.pca.mean])).collect();
     values.sort_by(f64::total_cmp);
@@ -56,7 +56,7 @@ pub fn run(study: &Study<'_>, selection: &Selection) -> Report {
             format!("{error:.1} at epsilon {}; PCA {:.1}", tick(selection.epsilons[j]), c.pca.mean),
         )
     });
-    Report {
+    ExperimentReport {
         title: format!("Figure 6: sensitivity to k and epsilon on {}", study.name),
         text: "The whole grid, without any choice of epsilon. The smallest value of a row is found with the help of the test \
                halves, so it is a bound of what a choice could reach, not a result."

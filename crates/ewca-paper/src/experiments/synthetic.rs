@@ -14,7 +14,7 @@ pub struct Synthetic {
 }
 
 /// Normal numbers from a seed.
-pub fn normals(seed: u64, stream: u64) -> impl FnMut() -> f64 {
+fn normals(seed: u64, stream: u64) -> impl FnMut() -> f64 {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     random.set_stream(stream);
     move || StandardNormal.sample(&mut random)

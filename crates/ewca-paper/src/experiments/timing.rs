@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use super::drawing::{EWCA, MM, PCA};
 use super::growth::{exponent, geometric_sizes};
 use super::synthetic::expression;
-use super::{COMPONENTS, Effort, Fact, Report, Watch, tell};
+use super::{COMPONENTS, Effort, ExperimentReport, Fact, Watch, tell};
 use crate::Result;
 use crate::figures::{Axis, Figure, Font, Key, Page, Panel, Series, Tidy, legend_rows};
 
@@ -32,7 +32,7 @@ struct Timed {
 }
 
 /// The samples that subsets of features are taken from.
-struct Source {
+struct TimedData {
     name: String,
     rows: usize,
     columns: usize,
@@ -47,8 +47,8 @@ struct Measured {
     unconverged: usize,
 }
 
-pub fn run(given: Option<(&str, &Samples<'_>)>, effort: Effort, watch: Watch<'_>) -> Result<Report> {
-    let source = Source::new(given, effort.seed)?;
+pub fn run(given: Option<(&str, &Samples<'_>)>, effort: Effort, watch: Watch<'_>) -> Result<ExperimentReport> {
+    let source = TimedData::new(given, effort.seed)?;
     let measured = Measured::new(&source, effort, watch)?;
     let page = measured.drawn(&source, effort);
     let caption = format!(
@@ -57,7 +57,7 @@ pub fn run(given: Option<(&str, &Samples<'_>)>, effort: Effort, watch: Watch<'_>
         source.name, effort.repeats
     );
     let table = measured.tabulated(effort);
-    Ok(Report {
+    Ok(ExperimentReport {
         title: "Figure 5: time against the number of features".into(),
         text: "All solvers work in the span of the samples, so only the reduction to it, one product of the data with \
                themselves, grows with d; iterations do not. The paper's algorithms worked in d dimensions, where an eigen-decomposition \
@@ -68,7 +68,7 @@ pub fn run(given: Option<(&str, &Samples<'_>)>, effort: Effort, watch: Watch<'_>
     })
 }
 
-impl Source {
+impl TimedData {
     fn new(given: Option<(&str, &Samples<'_>)>, seed: u64) -> Result<Self> {
         let Some((name, samples)) = given else {
             let name = format!("synthetic {ROWS} x {COLUMNS} matrix");
@@ -102,7 +102,7 @@ impl Timed {
 }
 
 impl Measured {
-    fn new(source: &Source, effort: Effort, watch: Watch<'_>) -> Result<Self> {
+    fn new(source: &TimedData, effort: Effort, watch: Watch<'_>) -> Result<Self> {
         let epsilon = source.epsilon_per_feature()?;
         let sizes = geometric_sizes(SMALLEST.min(source.columns), source.columns, SIZES);
         let mut solvers = [
@@ -141,7 +141,7 @@ impl Measured {
         format!("d^{} up to 2000, d^{} beyond", shown(fitted(&low)), shown(fitted(&high)))
     }
 
-    fn drawn(&self, source: &Source, effort: Effort) -> Page {
+    fn drawn(&self, source: &TimedData, effort: Effort) -> Page {
         let mut page = Page::new(640.0, 470.0);
         for (at, timed) in self.solvers.iter().enumerate() {
             let name = format!("{}: {}", timed.name, self.growth(timed));
