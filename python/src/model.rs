@@ -125,7 +125,6 @@ impl PyModel {
         vector(py, &self.model.potential)
     }
 
-    /// Divided by the total weight, as in the program; scikit-learn's convention is the Python side's matter.
     #[getter]
     fn explained_variance<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         vector(py, &self.model.explained_variance)

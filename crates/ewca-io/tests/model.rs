@@ -182,6 +182,12 @@ fn forged_files_are_refused() {
     refused(&record("\"tolerance\":1e-6", "\"tolerance\":-1"), "its parameters");
     refused(&record("\"top_variable\":3", "\"top_variable\":0"), "preprocessing");
     refused(&record("\"explained_variance\":[", "\"explained_variance\":[1,"), "explained variances: 3 where 2");
+    // Of one sample there is no variance to convert.
+    let one = |p: &mut Parts| {
+        p.version = p.version.replace("model/3", "model/2");
+        p.put_numbers("weights", &[7], &[1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+    };
+    refused(&one, "'explained_variance' has inf at place 0");
 }
 
 /// What could not be read again is not written.
@@ -229,7 +235,7 @@ fn names_may_take_more_than_the_header_may() {
 #[test]
 fn future_versions_are_refused_by_name() {
     let bytes = written(&small());
-    let at = bytes.windows(12).position(|window| window == b"ewca.model/2").unwrap();
+    let at = bytes.windows(12).position(|window| window == b"ewca.model/3").unwrap();
     let mut future = bytes;
     future[at + 11] = b'9';
     let error = read_model_bytes(&future, "m.safetensors").unwrap_err();
@@ -250,9 +256,35 @@ fn the_first_version_is_read() {
     assert_eq!((file.program.as_str(), file.model.epsilon), ("0.1.0", 0.5));
     assert!(file.model.converged());
     assert!(!file.has_checksum && file.columns == RoleColumns::default());
+    has_the_variances_of_its_scores(&file);
     // Written again, it has one.
     let again = read_model_bytes(&model_bytes(&file).unwrap(), "m").unwrap();
     assert_eq!((again.has_checksum, again.ids, again.model.loss), (true, file.ids, file.model.loss));
+}
+
+/// The variances of equally weighted scores, divided by n - 1: as they are now, whatever the version of the file.
+fn has_the_variances_of_its_scores(file: &ModelFile) {
+    let (n, scores) = (file.model.n_samples(), &file.model.scores);
+    for (j, said) in file.model.explained_variance.iter().enumerate() {
+        let variance = scores.column(j).iter().map(|z| z * z).sum::<f64>() / (n - 1) as f64;
+        assert!((said / variance - 1.0).abs() < 1e-12, "component {j}: {variance}, said {said}");
+    }
+}
+
+/// In the second version variances were divided by n.
+#[test]
+fn the_second_version_is_read() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/model_v2.safetensors");
+    let file = read_model(&path).unwrap();
+    assert_eq!((file.model.n_samples(), file.model.n_features(), file.model.n_components()), (6, 3, 2));
+    assert!(file.has_checksum && file.model.converged());
+    assert_eq!(file.columns, RoleColumns { label: Some("kind".into()), id: Some("id".into()) });
+    assert!((file.model.explained_variance[0] / 1.1725125829888934 - 6.0 / 5.0).abs() < 1e-12);
+    has_the_variances_of_its_scores(&file);
+    // Written again, they are not converted once more.
+    let again = read_model_bytes(&model_bytes(&file).unwrap(), "m").unwrap();
+    assert_eq!(again.model.explained_variance, file.model.explained_variance);
+    has_the_variances_of_its_scores(&small());
 }
 
 /// A model takes its features out of a larger table, whatever their order, dense or sparse.

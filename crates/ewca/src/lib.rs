@@ -105,6 +105,12 @@
 //! scale, so it makes a better knob: [`Params::perplexity`]. When nothing is given, it is [`DEFAULT_PERPLEXITY`]. [`CheckedParams::path`] fits a whole sequence of
 //! epsilons, each from its smaller neighbour.
 //!
+//! # Variances
+//!
+//! Loss, certificate and epsilon are in units of `sum_i a_i z_i^2`, with weights that sum to 1. What is *told* as the variance of a component
+//! ([`Model::explained_variance`], [`Pca::explained_variance`]) is divided by `n - 1` as PCA's users expect: by `1 - 1/N` for counts that sum to
+//! `N`, by `1 - sum_i a_i^2` for weights.
+//!
 //! # Limits
 //!
 //! - F is not convex. The lowest of the starts that a fit makes is usually the best optimum known, not certainly: see [`Model::starts`], and

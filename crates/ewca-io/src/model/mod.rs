@@ -14,13 +14,15 @@
 //! | `record` | bytes | all else, as JSON |
 //! | `sha256` | bytes, 32 | the checksum of everything above |
 //!
-//! The file's metadata hold one thing, the version of the format, `ewca.model/2`, under the key `ewca`; a file of a version that is
+//! The file's metadata hold one thing, the version of the format, `ewca.model/3`, under the key `ewca`; a file of a version that is
 //! not known here is refused by name. Nothing that grows with the data is in the header, which readers limit to 100 MB. (One
 //! key, because the order of several is not fixed: the same model gives the same bytes.)
 //!
 //! The checksum is over the metadata and over the name, type, shape and bytes of every tensor, in an order that follows from the
-//! names and types: another program may arrange the file anew, but not change it. Files of the first version,
-//! `ewca.model/1`, have no checksum, and names in the metadata; they are still read.
+//! names and types: another program may arrange the file anew, but not change it.
+//!
+//! Files of earlier versions are still read. In `ewca.model/2` the explained variances are divided by the total weight, not by n - 1; they are
+//! converted. Files of the first version, `ewca.model/1`, have no checksum either, and names in the metadata.
 
 mod tensors;
 
@@ -39,8 +41,10 @@ use crate::{Error, Expected, FittedPreprocessing, Preprocessing, Staged, stage};
 use tensors::{Content, Tensor};
 
 /// The version of the format that is written here.
-pub const MODEL_FORMAT: &str = "ewca.model/2";
-/// The version without a checksum, which is still read.
+pub const MODEL_FORMAT: &str = "ewca.model/3";
+/// The version with variances that are divided by the total weight.
+const SECOND_FORMAT: &str = "ewca.model/2";
+/// The version that has no checksum either.
 const FIRST_FORMAT: &str = "ewca.model/1";
 /// The metadata key.
 const KEY: &str = "ewca";
@@ -225,15 +229,18 @@ pub fn read_model_bytes(bytes: &[u8], file: &str) -> Result<ModelFile, Error> {
         .and_then(|metadata| metadata.get(KEY))
         .ok_or_else(|| malformed("it is a safetensors file of something else".into()))?;
     let Version { format } = parsed(text, "metadata").map_err(malformed)?;
-    match format.as_str() {
-        FIRST_FORMAT => of_first_version(text).and_then(|loose| assembled(loose, &tensors)).map_err(malformed),
-        MODEL_FORMAT if !tensors::is_whole(text, &tensors) => Err(Error::Changed { file: file.into() }),
-        MODEL_FORMAT => of_this_version(&tensors).and_then(|loose| assembled(loose, &tensors)).map_err(malformed),
+    let loose = match format.as_str() {
+        FIRST_FORMAT => of_first_version(text),
+        SECOND_FORMAT | MODEL_FORMAT if !tensors::is_whole(text, &tensors) => {
+            return Err(Error::Changed { file: file.into() });
+        }
+        SECOND_FORMAT | MODEL_FORMAT => of_this_version(&tensors),
         other => {
             let found = excerpt(other.as_bytes());
-            Err(Error::ModelVersion { file: file.into(), found, known: MODEL_FORMAT })
+            return Err(Error::ModelVersion { file: file.into(), found, known: MODEL_FORMAT });
         }
-    }
+    };
+    loose.and_then(|loose| assembled(loose, &tensors, format == MODEL_FORMAT)).map_err(malformed)
 }
 
 fn parsed<'a, T: Deserialize<'a>>(text: &'a str, what: &str) -> Result<T, String> {
@@ -337,8 +344,8 @@ fn write_to(out: &mut dyn Write, file: &ModelFile, record: &str) -> io::Result<(
     tensors::write(out, KEY, &version, tensors)
 }
 
-/// The parts put together, once they are known to fit.
-fn assembled(loose: Loose, tensors: &SafeTensors<'_>) -> Result<ModelFile, String> {
+/// The parts put together, once they are known to fit. Variances that are not `unbiased` are divided by the total weight.
+fn assembled(loose: Loose, tensors: &SafeTensors<'_>, unbiased: bool) -> Result<ModelFile, String> {
     let Loose { record, features, kept, scales, means, ids, labels, has_checksum } = loose;
     let Record { program, training_checksum, params, steps, columns, mut model } = record;
     let matrix = |name: &str| {
@@ -348,6 +355,10 @@ fn assembled(loose: Loose, tensors: &SafeTensors<'_>) -> Result<ModelFile, Strin
     let vector = |name: &str| tensors::numbers(tensors, name, 1).map(|(_, values)| values);
     (model.components, model.scores) = (matrix("components")?, matrix("scores")?);
     (model.mean, model.weights, model.potential) = (vector("mean")?, vector("weights")?, vector("potential")?);
+    if !unbiased {
+        let divisor = model.variance_divisor();
+        model.explained_variance.iter_mut().for_each(|variance| *variance /= divisor);
+    }
     let preprocessing = FittedPreprocessing { steps, features, kept, scales, means };
     let training_checksum =
         u64::from_str_radix(&training_checksum, 16).map_err(|_| "the checksum of the training data is none")?;
@@ -413,6 +424,7 @@ fn check_numbers(model: &Model) -> Result<(), String> {
         ("scores", model.scores.as_column_major()),
         ("weights", &model.weights),
         ("potential", &model.potential),
+        ("explained_variance", &model.explained_variance),
     ];
     for (name, values) in named {
         if let Some(at) = values.iter().position(|value| !value.is_finite()) {

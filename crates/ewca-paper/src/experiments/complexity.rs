@@ -173,7 +173,7 @@ fn times(shape: &Shape, seed: u64) -> Result<Vec<f64>> {
     let data = expression(shape.n, shape.d, seed);
     let samples = Samples::new(&data, shape.n, shape.d)?;
     let pca = Ewca::params(shape.k).pca(&samples)?;
-    let epsilon = 0.5 * pca.explained_variance[shape.k - 1];
+    let epsilon = 0.5 * pca.eigenvalues[shape.k - 1];
     let mut runs = vec![Vec::new(); STEPS.len()];
     for _ in 0..RUNS {
         let clock = Instant::now();

@@ -8,7 +8,7 @@ use super::{Certificate, Iteration, Termination};
 use crate::error::{Error, Result};
 use crate::matrix::{Matrix, dot};
 use crate::parallel;
-use crate::samples::{Samples, Scalar};
+use crate::samples::{Samples, Scalar, variance_divisor};
 use crate::solvers::Solver;
 use crate::transport::Plan;
 
@@ -32,7 +32,9 @@ pub struct Model {
     pub total_count: Option<f64>,
     /// The potential g of the plan, in units of the cost.
     pub potential: Vec<f64>,
-    /// The variance of each component (weighted, divided by the total weight).
+    /// The variance of each component, divided by n - 1 as PCA's users expect: sum_i a_i z_i^2 / (1 - 1/N) for samples that stand for N (the
+    /// sum of the counts, or n), and sum_i a_i z_i^2 / (1 - sum_i a_i^2) for weights, which is the same where they are all equal. The loss, the
+    /// certificate and epsilon are in units of sum_i a_i z_i^2: times [`Model::variance_divisor`].
     pub explained_variance: Vec<f64>,
     /// The same as a fraction of the total variance.
     pub explained_variance_ratio: Vec<f64>,
@@ -169,6 +171,11 @@ impl Model {
     /// How many samples the weights stand for: see [`Samples::count`].
     pub fn sample_count(&self) -> f64 {
         self.total_count.unwrap_or_else(|| self.weights.iter().filter(|a| **a > 0.0).count() as f64)
+    }
+
+    /// What [`Model::explained_variance`] is divided by beyond the weights, which sum to 1: 1 - 1/n for n samples.
+    pub fn variance_divisor(&self) -> f64 {
+        variance_divisor(&self.weights, self.total_count)
     }
 
     /// Number of samples n.

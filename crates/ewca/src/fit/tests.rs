@@ -454,7 +454,7 @@ fn pca_in_fewer_axes_is_that_in_all() {
                 let score: f64 = centred.iter().zip(u).map(|(x, u)| x * u).sum();
                 image.iter_mut().zip(&centred).for_each(|(sum, x)| *sum += x * score / n as f64);
             }
-            let value = few.explained_variance[c];
+            let value = few.eigenvalues[c];
             let left = image.iter().zip(u).map(|(image, u)| (image - value * u).powi(2)).sum::<f64>();
             left.sqrt() / value
         };
@@ -551,7 +551,8 @@ fn landmarks_tell_how_far_they_are_from_the_exact_kernel() {
     frame_m_frame.symmetrise();
     let mut leaving = m_frame.clone();
     leaving.add_scaled(-1.0, &model.components.times(&model.components.transposed_times(&m_frame)));
-    let residuals = crate::solvers::component_residuals(&leaving, &frame_m_frame, &model.explained_variance);
+    let variances: Vec<f64> = model.explained_variance.iter().map(|v| v * model.variance_divisor()).collect();
+    let residuals = crate::solvers::component_residuals(&leaving, &frame_m_frame, &variances);
     let wanted = residuals[0].max(residuals[1]);
     assert!((said.relative_gradient / wanted - 1.0).abs() < 1e-6, "{} {wanted}", said.relative_gradient);
     assert_eq!(said.is_poor(), said.marginal_error > 0.01);
@@ -669,7 +670,7 @@ fn what_cannot_be_fitted_is_refused() {
     let nan = Matrix::from_fn(3, 1, |_, _| f64::NAN);
     assert_eq!(named(Ewca::params(1).start(Start::Loadings(nan))), "start");
     // The largest epsilon is 1e18 times the largest variance.
-    let variance = Ewca::params(1).epsilon(1e-3).fit(&samples).unwrap().explained_variance[0];
+    let variance = Ewca::params(1).pca(&samples).unwrap().eigenvalues[0];
     assert_eq!(named(Ewca::params(1).epsilon(1.001e18 * variance)), "epsilon");
     assert!(Ewca::params(1).epsilon(0.999e18 * variance).fit(&samples).is_ok());
     // Two processes of one sample each have nothing to be unlike.
@@ -720,12 +721,13 @@ fn what_rounding_hides_is_not_called_converged() {
     // Far from the origin the mean is known to so many digits only.
     let data: Vec<f64> = groups(30, 5).iter().map(|x| x + 1e11).collect();
     let samples = Samples::new(&data, 30, 5).unwrap();
-    let pca = Ewca::params(1).epsilon(1e-3).fit(&samples).unwrap();
+    let pca = Ewca::params(1).pca(&samples).unwrap();
     for (tolerance, hidden) in [(1e-6, false), (1e-12, true)] {
         let model = Ewca::params(2).epsilon(9.0).tolerance(tolerance).single_start().fit(&samples).unwrap();
         let mean = model.mean.iter().map(|m| m * m).sum::<f64>().sqrt();
         for (said, variance) in model.certificate.rounding.iter().zip(&model.explained_variance) {
-            let coordinates = 4.0 * f64::EPSILON * (pca.explained_variance[0] / variance).sqrt();
+            let variance = variance * model.variance_divisor();
+            let coordinates = 4.0 * f64::EPSILON * (pca.eigenvalues[0] / variance).sqrt();
             let wanted = coordinates + (f64::EPSILON * mean).powi(2) / variance;
             assert!((said / wanted - 1.0).abs() < 1e-6, "{said} {wanted}");
             assert_eq!(*said > tolerance, hidden);

@@ -1,7 +1,7 @@
 //! "Converged" means converged, the perplexity is the one that is named, and what is reported depends on the data and the parameters alone:
 //! each of these failed once.
 
-use crate::common::{audited, check_fit, subspace_distance};
+use crate::common::{audited, check_fit, subspace_distance, weighted_variances};
 use crate::many::clouds;
 use ewca::{
     Control, Error, Ewca, FitState, Matrix, MmParams, Model, Progress, Samples, Solver, Termination, Unobserved,
@@ -263,14 +263,14 @@ fn forged_states_are_refused() {
 fn wide_epsilons_are_exact_or_refused() {
     let (data, n, d) = audited("normal150x10");
     let samples = Samples::new(&data, n, d).unwrap();
-    let variance = |model: &Model| model.explained_variance[0] / model.explained_variance_ratio[0];
     for epsilon in [1e5, 1e7, 1e9, 1e12, 1e15] {
         let model = Ewca::params(3).epsilon(epsilon).fit(&samples).unwrap();
         check_fit(&samples, &model);
         // The plan is a a': what is kept counts twice as transport, and once less as reconstruction; 2 |S|^2 / epsilon is left.
-        let kept: f64 = model.explained_variance.iter().sum();
-        let left: f64 = model.explained_variance.iter().map(|v| 2.0 * v * v / epsilon).sum();
-        let want = variance(&model) + kept - left;
+        let variances = weighted_variances(&model);
+        let kept: f64 = variances.iter().sum();
+        let left: f64 = variances.iter().map(|v| 2.0 * v * v / epsilon).sum();
+        let want = variances[0] / model.explained_variance_ratio[0] + kept - left;
         assert!((model.loss / want - 1.0).abs() < 1e-9, "epsilon {epsilon}: {} {want}", model.loss);
         assert!(model.certificate.collapsed && model.certificate.duality_gap < 1e-9 * want);
     }

@@ -154,6 +154,12 @@ pub fn subspace_distance(a: &Matrix, b: &Matrix) -> f64 {
     outside.sum::<f64>().sqrt()
 }
 
+/// The variances of the scores, with weights that sum to 1: what the loss is made of, and the fixtures hold.
+pub fn weighted_variances(model: &Model) -> Vec<f64> {
+    let (a, z) = (&model.weights, &model.scores);
+    (0..model.n_components()).map(|j| (0..a.len()).map(|i| a[i] * z.get(i, j).powi(2)).sum()).collect()
+}
+
 /// Checks everything about a fit that must hold whatever the data: recomputed here from the definitions, in plain loops.
 pub fn check_fit(samples: &Samples<'_, f64>, model: &Model) {
     let (n, d, k) = (samples.rows(), samples.columns(), model.n_components());
@@ -196,17 +202,23 @@ pub fn check_fit(samples: &Samples<'_, f64>, model: &Model) {
             assert!((scores.get(i, j) - want).abs() < 1e-10 * size * (n as f64).sqrt(), "score ({i}, {j})");
         }
     }
-    for i in 0..k {
+    // Divided by n - 1, or what stands for it where samples have weights.
+    let divisor = match model.total_count.filter(|count| *count >= 2.0) {
+        Some(count) => 1.0 - 1.0 / count,
+        None => 1.0 - a.iter().map(|a| a * a).sum::<f64>(),
+    };
+    let variances: Vec<f64> = model.explained_variance.iter().map(|v| v * divisor).collect();
+    for (i, &variance) in variances.iter().enumerate() {
         for j in 0..k {
             let moment: f64 = (0..n).map(|s| a[s] * scores.get(s, i) * scores.get(s, j)).sum();
-            let want = if i == j { model.explained_variance[i] } else { 0.0 };
+            let want = if i == j { variance } else { 0.0 };
             assert!((moment - want).abs() < 1e-10 * total, "moment ({i}, {j}) = {moment}, not {want}");
         }
         let largest = u.column(i).iter().fold(0.0f64, |m, x| if x.abs() > m.abs() { *x } else { m });
         assert!(largest > 0.0, "sign of component {i}");
     }
     assert!(model.explained_variance.windows(2).all(|w| w[0] >= w[1] - 1e-12 * total));
-    for (v, ratio) in model.explained_variance.iter().zip(&model.explained_variance_ratio) {
+    for (v, ratio) in variances.iter().zip(&model.explained_variance_ratio) {
         assert!((v / total - ratio).abs() < 1e-10);
     }
 
@@ -219,7 +231,7 @@ pub fn check_fit(samples: &Samples<'_, f64>, model: &Model) {
         "marginal error {marginal_error}, said {}",
         certificate.marginal_error
     );
-    let kept: f64 = model.explained_variance.iter().sum();
+    let kept: f64 = variances.iter().sum();
     let primal = total - kept + plan.cost + epsilon * plan.entropy;
     let scale = total + certificate.duality_gap;
     // At a perfect plan primal = dual = loss; otherwise they differ by no more than the marginal error lets them, and by what
@@ -336,7 +348,8 @@ fn check_residuals(samples: &Samples<'_, f64>, model: &Model, plan: &RecomputedP
             }
         }
     }
-    let total = model.explained_variance[0] / model.explained_variance_ratio[0];
+    let variances = weighted_variances(model);
+    let total = variances[0] / model.explained_variance_ratio[0];
     let inside = product(&u.transposed(), &image);
     let symmetric = Matrix::from_fn(k, k, |i, j| 0.5 * (inside.get(i, j) + inside.get(j, i)));
     let (values, turn) = jacobi(&symmetric);
@@ -349,7 +362,7 @@ fn check_residuals(samples: &Samples<'_, f64>, model: &Model, plan: &RecomputedP
         return;
     }
     for (j, value) in values.iter().enumerate() {
-        let against = value.abs().max(model.explained_variance[j]);
+        let against = value.abs().max(variances[j]);
         // Divided first: squares of tiny numbers are nothing.
         let ours = leaving.column(j).iter().map(|x| (x / against).powi(2)).sum::<f64>().sqrt();
         let said = certificate.residuals[j];
@@ -385,7 +398,7 @@ fn check_gap(model: &Model, a: &[f64], plan: &RecomputedPlan) {
         }
     }
     let feasible = cost + model.epsilon * entropy;
-    let kept: f64 = model.explained_variance.iter().sum();
+    let kept: f64 = weighted_variances(model).iter().sum();
     let total = kept / model.explained_variance_ratio.iter().sum::<f64>();
     let gap = feasible - (model.loss - (total - kept));
     let said = model.certificate.duality_gap;

@@ -1,6 +1,6 @@
 //! What must hold by mathematics, whatever the data: limits, symmetries, closed forms.
 
-use crate::common::{cases, check_fit, product, subspace_distance};
+use crate::common::{cases, check_fit, product, subspace_distance, weighted_variances};
 use ewca::{Ewca, Matrix, MmParams, Model, Params, Samples, Solver, Start, self_transport};
 use proptest::prelude::*;
 use rand::SeedableRng;
@@ -68,7 +68,7 @@ proptest! {
         let pca = fit(&x, d, k, 1e-12 * total);
         prop_assert!(pca.converged());
         prop_assert!(pca.distance_to_pca < 1e-6);
-        for (v, m) in pca.explained_variance.iter().zip(&pca.certificate.eigenvalues) {
+        for (v, m) in weighted_variances(&pca).iter().zip(&pca.certificate.eigenvalues) {
             prop_assert!((v - m).abs() < 1e-9 * total);
         }
         prop_assert!(pca.perplexity.max < 1.0 + 1e-6);
