@@ -19,8 +19,8 @@
 //! let model = Ewca::params(1).epsilon(2.0).fit(&samples)?;
 //!
 //! assert!(model.converged());
-//! assert_eq!(model.scores.rows(), 6);
-//! println!("{:.0}% of the variance", 100.0 * model.explained_variance_ratio[0]);
+//! assert_eq!(model.scores().rows(), 6);
+//! println!("{:.0}% of the variance", 100.0 * model.explained_variance_ratio()[0]);
 //!
 //! // Who is near whom: sample 0 shares its mass with its own group.
 //! let partners: Vec<usize> = model.plan().partners(0, 3).iter().map(|p| p.0).collect();
@@ -165,8 +165,8 @@ mod transport;
 pub use error::{Error, Result};
 pub use fit::{
     Approximation, Certificate, CheckedParams, Control, DEFAULT_COMPONENTS, DEFAULT_EPSILONS, DEFAULT_PERPLEXITY, Ewca,
-    Finding, FitState, Iteration, Model, Observer, Params, Pca, Perplexity, Phase, Progress, Start, Termination,
-    Timings, Unobserved, geometric,
+    Finding, FitState, Iteration, Model, ModelParts, Observer, Params, Pca, Perplexity, Phase, Progress, Start,
+    Termination, Timings, Unobserved, geometric,
 };
 #[cfg(feature = "linfa")]
 pub use interop::linfa;

@@ -90,7 +90,6 @@ fn fit(job: &FitJob, coordinator: &impl Coordinator, console: Console) -> Result
         ids: data.ids.clone(),
         labels: data.table.labels.clone(),
         columns: RoleColumns { label: job.table.read.label.clone(), id: job.table.read.id.clone() },
-        params: job.params.clone(),
         program: env!("CARGO_PKG_VERSION").into(),
         training_checksum,
         has_checksum: true,
@@ -219,7 +218,7 @@ impl Results<'_> {
     fn stage_exports(&self) -> (Vec<(Written, Staged)>, Option<Failure>) {
         let (data, model) = (self.data, &self.file.model);
         // A fit that was stopped is still written everywhere; Ctrl-C after the fit stops the writing.
-        let stop = || model.termination != Termination::Interrupted && interrupt::requested();
+        let stop = || model.termination() != Termination::Interrupted && interrupt::requested();
         self.job.exports.stage(Exporting { input: &self.job.table.input, data, model, stop: &stop })
     }
 

@@ -161,12 +161,12 @@ fn is_parquet(file: &Path) -> bool {
 
 /// The scores in the format of the file's extension.
 pub fn stage_scores(file: &Path, data: &Dataset, model: &Model) -> Result<Staged, ewca_io::Error> {
-    stage_matrix(file, &id_columns(&data.ids, data.table.labels.as_deref()), &model.scores)
+    stage_matrix(file, &id_columns(&data.ids, data.table.labels.as_deref()), model.scores())
 }
 
 /// The loadings in the format of the file's extension.
 pub fn stage_loadings(file: &Path, data: &Dataset, model: &Model) -> Result<Staged, ewca_io::Error> {
-    stage_matrix(file, &[TextColumn { name: "feature", cells: &data.table.features }], &model.components)
+    stage_matrix(file, &[TextColumn { name: "feature", cells: &data.table.features }], model.components())
 }
 
 fn stage_matrix(file: &Path, texts: &[TextColumn<'_>], matrix: &ewca::Matrix) -> Result<Staged, ewca_io::Error> {
@@ -216,7 +216,7 @@ fn stage_annotated(
 ) -> Result<Staged, ewca_io::Error> {
     let Exporting { data, model, stop, .. } = from;
     let stopped = |source| ewca_io::Error::Write { file: file.display().to_string(), source };
-    let (scores, loadings) = (model.scores.to_row_major(), model.components.to_row_major());
+    let (scores, loadings) = (model.scores().to_row_major(), model.components().to_row_major());
     let partners = as_sparse(strongest(plan, 0..plan.len(), partners, stop), plan.len());
     go_on(stop).map_err(stopped)?;
     let results = AnnDataResults {
@@ -262,7 +262,7 @@ fn as_sparse(mut sorted: Vec<Partner>, samples: usize) -> SparseValues {
 
 fn parameters(model: &Model) -> Vec<(String, Parameter)> {
     let numbers = |values: &[f64]| Parameter::Numbers(values.to_vec());
-    let approximate = model.certificate.approximation.map(|near| {
+    let approximate = model.certificate().approximation.map(|near| {
         [
             ("approximate_landmarks", Parameter::Integer(near.landmarks as i64)),
             ("approximate_marginal_error", Parameter::Number(near.marginal_error)),
@@ -270,15 +270,15 @@ fn parameters(model: &Model) -> Vec<(String, Parameter)> {
     });
     let always = [
         ("version", Parameter::Text(env!("CARGO_PKG_VERSION").into())),
-        ("solver", Parameter::Text(model.solver.name().into())),
-        ("termination", Parameter::Text(model.termination.name().into())),
+        ("solver", Parameter::Text(model.solver().name().into())),
+        ("termination", Parameter::Text(model.termination().name().into())),
         ("n_components", Parameter::Integer(model.n_components() as i64)),
-        ("collapsed", Parameter::Integer(model.certificate.collapsed.into())),
-        ("epsilon", Parameter::Number(model.epsilon)),
-        ("perplexity", Parameter::Number(model.perplexity.overall)),
-        ("loss", Parameter::Number(model.loss)),
-        ("variance", numbers(&model.explained_variance)),
-        ("variance_ratio", numbers(&model.explained_variance_ratio)),
+        ("collapsed", Parameter::Integer(model.certificate().collapsed.into())),
+        ("epsilon", Parameter::Number(model.epsilon())),
+        ("perplexity", Parameter::Number(model.perplexity().overall)),
+        ("loss", Parameter::Number(model.loss())),
+        ("variance", numbers(model.explained_variance())),
+        ("variance_ratio", numbers(model.explained_variance_ratio())),
     ];
     let all = always.into_iter().chain(approximate.into_iter().flatten());
     all.map(|(name, value)| (name.to_string(), value)).collect()

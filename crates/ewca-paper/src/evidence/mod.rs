@@ -217,7 +217,11 @@ impl<'a> Trial<'a> {
             models.push(Ewca::params(k).perplexity(possible).fit(&self.samples)?);
         }
         let candidate = |model: &Model| {
-            self.candidate([model.scores.clone(), model.barycentric_scores()], model.epsilon, model.perplexity.overall)
+            self.candidate(
+                [model.scores().clone(), model.barycentric_scores()],
+                model.epsilon(),
+                model.perplexity().overall,
+            )
         };
         let candidates = models.iter().map(candidate).collect();
         let clusters = 100.0 * rules::clustered(&pca.scores, self.protocol.seed);

@@ -181,7 +181,7 @@ fn times(shape: &Shape, seed: u64) -> Result<Vec<f64>> {
         runs[1].push(clock.elapsed().as_secs_f64());
         for (step, solver) in [(2, Solver::Bcd), (3, Solver::Mm(Default::default())), (4, Solver::Lbfgs)] {
             let (model, iteration) = iterated(&samples, shape.k, epsilon, solver)?;
-            runs[0].push(model.timings.reduction.as_secs_f64());
+            runs[0].push(model.timings().reduction.as_secs_f64());
             runs[step].push(iteration);
         }
     }
@@ -203,6 +203,6 @@ fn iterated(samples: &Samples<'_>, k: usize, epsilon: f64, solver: Solver) -> Re
         Control::Continue
     })?;
     let steps: Vec<f64> = clock.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    let median = if steps.is_empty() { model.timings.iterations.as_secs_f64() } else { Spread::of(&steps).median };
+    let median = if steps.is_empty() { model.timings().iterations.as_secs_f64() } else { Spread::of(&steps).median };
     Ok((model, median))
 }

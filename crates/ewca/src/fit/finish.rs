@@ -8,7 +8,7 @@ use super::model::{Perplexity, Timings};
 use super::perplexity_search::{PerplexitySearch, perplexity, target};
 use super::session::{PARTIAL_AXES_SHARE, Session, pca_frame};
 use super::state::{Candidate, FitState, is_same_loss};
-use super::{Certificate, Model, Termination};
+use super::{Certificate, CheckedParams, Model, ModelParts, Termination};
 use crate::error::Result;
 use crate::matrix::{Matrix, dot};
 use crate::samples::{Samples, Scalar, Span};
@@ -96,7 +96,8 @@ impl Session<'_> {
         let (total, divisor) = (span.total_variance() * unit_squared, samples.variance_divisor());
         let agreeing = state.ends.iter().filter(|end| is_same_loss(**end, best.point.loss)).count();
         let work = objective.kernel.work();
-        Ok(Model {
+        let parts = ModelParts {
+            params: CheckedParams::of_model(self.params, None),
             potential: extended_potential(samples, span, &scores, &point.potential, epsilon),
             distance_to_pca: grassmann_distance(&point.frame, &pca_frame(span.rank(), components.columns()))?,
             components,
@@ -125,7 +126,8 @@ impl Session<'_> {
                 iterations,
                 finish: self.begun.elapsed().saturating_sub(iterations),
             },
-        })
+        };
+        Ok(Model { parts })
     }
 
     /// The certificate, but for what passes have left out, which is known when the last one is made.

@@ -113,7 +113,7 @@ fn it_is_the_limit_of_a_small_epsilon() {
         let tiny = 1e-12 * pca.explained_variance[3];
         let model = Ewca::params(4).epsilon(tiny).fit(&samples).unwrap();
         let largest = pca.explained_variance[0].sqrt();
-        for (a, b) in pca.scores.as_column_major().iter().zip(model.scores.as_column_major()) {
+        for (a, b) in pca.scores.as_column_major().iter().zip(model.scores().as_column_major()) {
             assert!((a - b).abs() < 1e-9 * largest, "{name}: {a} {b}");
         }
     }
