@@ -110,6 +110,9 @@ class EWCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
     Ctrl-C during a fit raises ``KeyboardInterrupt`` as everywhere, but the estimator is left fitted with the best result so far
     (``certificate_.termination == "interrupted"``).
 
+    ``get_feature_names_out`` counts components from 0 (``ewca0``, ``ewca1``, ...), as scikit-learn does for all transformers; the program's
+    tables, reports and files count from 1 (``ewca1``, ``ewca2``, ...), as people do.
+
     Sample weights are counts: a sample of weight 2 is as good as the same sample twice, also where a perplexity is wanted.
 
     Examples

@@ -50,10 +50,11 @@ def results(folder):
             written = file["obsp/ewca_plan"]
             assert written["indices"].dtype == written["indptr"].dtype, name
         ewca = data.uns["ewca"]
-        assert sorted(ewca) == ["certificate", "epsilon", "k", "nothing", "version"], sorted(ewca)
+        assert sorted(ewca) == ["certificate", "epsilon", "k", "nothing", "params", "version"], sorted(ewca)
         assert ewca["epsilon"] == 0.1 and ewca["k"] == 2 and ewca["nothing"] == "", ewca
         assert ewca["version"] == "première", ewca
         same(ewca["certificate"], np.array([1.0, 0.5]), name)
+        assert {key: (type(value), bool(value)) for key, value in ewca["params"].items()} == {"yes": (np.bool_, True), "no": (np.bool_, False)}
         x = data.X if isinstance(data.X, np.ndarray) else data.X.toarray()
         same(x, VALUES, name)
         if name != "again":

@@ -219,7 +219,8 @@ impl Results<'_> {
         let (data, model) = (self.data, &self.file.model);
         // A fit that was stopped is still written everywhere; Ctrl-C after the fit stops the writing.
         let stop = || model.termination() != Termination::Interrupted && interrupt::requested();
-        self.job.exports.stage(Exporting { input: &self.job.table.input, data, model, stop: &stop })
+        let (input, layer) = (&self.job.table.input, self.job.table.read.array.as_deref());
+        self.job.exports.stage(Exporting { input, data, model, layer, stop: &stop })
     }
 
     /// Adds the report, where one is wanted and nothing has failed.

@@ -66,6 +66,8 @@ pub struct Exporting<'a> {
     pub data: &'a Dataset,
     /// The fit.
     pub model: &'a Model,
+    /// The layer of an AnnData file that was fitted, where one was named.
+    pub layer: Option<&'a str>,
     /// Whether the user wants to stop.
     pub stop: &'a (dyn Fn() -> bool + Sync),
 }
@@ -226,7 +228,7 @@ fn stage_annotated(
         features: &data.table.features,
         loadings: &loadings,
         plan: Some(&partners),
-        parameters: &parameters(model),
+        parameters: &parameters(model, from.layer),
     };
     stage_anndata(source, file, &results)
 }
@@ -260,26 +262,37 @@ fn as_sparse(mut sorted: Vec<Partner>, samples: usize) -> SparseValues {
     }
 }
 
-fn parameters(model: &Model) -> Vec<(String, Parameter)> {
+/// What goes into `uns["ewca"]`, by the names that `ewca.scanpy` in Python has for it.
+fn parameters(model: &Model, layer: Option<&str>) -> Vec<(String, Parameter)> {
     let numbers = |values: &[f64]| Parameter::Numbers(values.to_vec());
-    let approximate = model.certificate().approximation.map(|near| {
+    let text = |text: &str| Parameter::Text(text.into());
+    let named = |(name, value): (&str, Parameter)| (name.to_string(), value);
+    let params = [
+        ("n_comps", Parameter::Integer(model.n_components() as i64)),
+        ("solver", text(model.solver().name())),
+        ("tol", Parameter::Number(model.params().tolerance())),
+        ("use_highly_variable", Parameter::Flag(false)),
+    ];
+    let params = params.into_iter().chain(layer.map(|layer| ("layer", text(layer))));
+    let certificate = model.certificate();
+    let approximate = certificate.approximation.map(|near| {
         [
             ("approximate_landmarks", Parameter::Integer(near.landmarks as i64)),
             ("approximate_marginal_error", Parameter::Number(near.marginal_error)),
         ]
     });
     let always = [
-        ("version", Parameter::Text(env!("CARGO_PKG_VERSION").into())),
-        ("solver", Parameter::Text(model.solver().name().into())),
-        ("termination", Parameter::Text(model.termination().name().into())),
-        ("n_components", Parameter::Integer(model.n_components() as i64)),
-        ("collapsed", Parameter::Integer(model.certificate().collapsed.into())),
+        ("version", text(env!("CARGO_PKG_VERSION"))),
+        ("params", Parameter::Group(params.map(named).collect())),
+        ("variance", numbers(model.explained_variance())),
+        ("variance_ratio", numbers(model.explained_variance_ratio())),
         ("epsilon", Parameter::Number(model.epsilon())),
         ("perplexity", Parameter::Number(model.perplexity().overall)),
         ("loss", Parameter::Number(model.loss())),
-        ("variance", numbers(model.explained_variance())),
-        ("variance_ratio", numbers(model.explained_variance_ratio())),
+        ("termination", text(model.termination().name())),
+        ("marginal_error", Parameter::Number(certificate.marginal_error)),
+        ("relative_gradient", Parameter::Number(certificate.relative_gradient)),
+        ("collapsed", Parameter::Flag(certificate.collapsed)),
     ];
-    let all = always.into_iter().chain(approximate.into_iter().flatten());
-    all.map(|(name, value)| (name.to_string(), value)).collect()
+    always.into_iter().chain(approximate.into_iter().flatten()).map(named).collect()
 }
