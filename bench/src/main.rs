@@ -30,16 +30,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let Some(model) = last else { return Err("REPEATS must be at least 1".into()) };
     let summary = serde_json::json!({
         "seconds": seconds,
-        "loss": model.loss,
-        "epsilon": model.epsilon,
-        "perplexity": model.perplexity.overall,
-        "iterations": model.iterations,
-        "kernel_passes": model.kernel_passes,
-        "relative_gradient": model.certificate.relative_gradient,
-        "termination": model.termination.name(),
-        "reduction": model.timings.reduction.as_secs_f64(),
-        "iterating": model.timings.iterations.as_secs_f64(),
-        "finish": model.timings.finish.as_secs_f64(),
+        "loss": model.loss(),
+        "epsilon": model.epsilon(),
+        "perplexity": model.perplexity().overall,
+        "iterations": model.iterations(),
+        "kernel_passes": model.kernel_passes(),
+        "relative_gradient": model.certificate().relative_gradient,
+        "termination": model.termination().name(),
+        "reduction": model.timings().reduction.as_secs_f64(),
+        "iterating": model.timings().iterations.as_secs_f64(),
+        "finish": model.timings().finish.as_secs_f64(),
     });
     println!("{summary}");
     Ok(())

@@ -87,7 +87,7 @@ class EWCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
     mean_ : array, n_features
         The (weighted) mean of each feature.
     explained_variance_, explained_variance_ratio_, singular_values_ : array, n_components
-        As in scikit-learn's PCA: variances are divided by n - 1.
+        As in scikit-learn's PCA: variances are divided by n - 1 (N - 1 for sample weights that sum to N, if that is 2 or more).
     n_components_, n_features_in_, feature_names_in_
         As in scikit-learn.
     epsilon_, perplexity_ : float
@@ -109,6 +109,9 @@ class EWCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
     -----
     Ctrl-C during a fit raises ``KeyboardInterrupt`` as everywhere, but the estimator is left fitted with the best result so far
     (``certificate_.termination == "interrupted"``).
+
+    ``get_feature_names_out`` counts components from 0 (``ewca0``, ``ewca1``, ...), as scikit-learn does for all transformers; the program's
+    tables, reports and files count from 1 (``ewca1``, ``ewca2``, ...), as people do.
 
     Sample weights are counts: a sample of weight 2 is as good as the same sample twice, also where a perplexity is wanted.
 
@@ -260,12 +263,10 @@ class EWCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
     def _take(self, model: _ewca.Model) -> None:
         """Makes the attributes of a fit from its model."""
         self._model = model
-        count = model.count
         self.components_ = model.components
         self.mean_ = model.mean
-        self.explained_variance_ = model.explained_variance * (count / max(count - 1, 1))
+        self.explained_variance_ = model.explained_variance
         self.explained_variance_ratio_ = model.explained_variance_ratio
-        self.singular_values_ = np.sqrt(model.explained_variance * count)
         self.n_components_ = model.n_components
         self.epsilon_ = model.epsilon
         self.perplexity_ = model.perplexity
@@ -275,6 +276,7 @@ class EWCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         self.certificate_ = certificate_of(model)
         self.potential_ = model.potential
         self.embedding_ = model.scores
+        self.singular_values_ = np.sqrt(model.count * (model.weights @ self.embedding_**2))
 
     def _checked(self, X: Any, reset: bool) -> Any:
         # The core looks for NaN and infinities itself, and says where they are; `as_table` makes the type and the layout right, and

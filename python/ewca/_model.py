@@ -143,7 +143,7 @@ class Model:
 
     @property
     def explained_variance(self) -> np.ndarray:
-        """The variance of each component (divided by the total weight)."""
+        """The variance of each component, divided by n - 1 (N - 1 for sample weights that sum to N, if that is 2 or more)."""
         return self._model.explained_variance
 
     @property

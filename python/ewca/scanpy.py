@@ -17,6 +17,7 @@ from typing import Any, Optional
 
 import numpy as np
 
+from . import _ewca
 from ._estimator import EWCA
 from ._functions import sinkhorn_self
 from ._input import whole
@@ -68,8 +69,10 @@ def ewca(
     Notes
     -----
     Writes ``obsm["X_ewca"]`` (scores), ``varm["EWCs"]`` (loadings; zero for genes that were not used), ``obsp["ewca_plan"]`` (the largest
-    entries of the plan) and ``uns["ewca"]`` (parameters, variance, variance_ratio, epsilon, perplexity, loss and the
-    certificate's numbers): the places of the ``ewca`` program.
+    entries of the plan) and ``uns["ewca"]``: the places, and in ``uns`` the names, of the ``ewca`` program. Beside ``params`` (``n_comps``,
+    ``solver``, ``tol``, ``use_highly_variable``, ``layer`` where one was named), ``variance`` and ``variance_ratio``, as scanpy has them for
+    PCA, these are ``version``, ``epsilon``, ``perplexity``, ``loss``, ``termination``, ``marginal_error``, ``relative_gradient`` and
+    ``collapsed``, and of fits with landmarks ``approximate_landmarks`` and ``approximate_marginal_error``.
     """
     adata = adata.copy() if copy else adata
     mask = _genes(adata, use_highly_variable)
@@ -94,11 +97,12 @@ def ewca(
     adata.varm[places["varm"]] = loadings
     adata.obsp[places["obsp"]] = _csr_matrix(model.plan_graph(n_neighbors))
     adata.uns[places["uns"]] = {
+        "version": _ewca.__version__,
         "params": {
             "n_comps": model.n_components_,
             "layer": layer,
             "use_highly_variable": mask is not None,
-            "solver": solver,
+            "solver": model._model.solver,
             "tol": tol,
         },
         "variance": model.explained_variance_,

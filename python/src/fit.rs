@@ -29,13 +29,12 @@ pub fn fit<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(PyModel, Option<PyErr>)> {
     let (values, weights) = (table.values()?, slice(&weights)?);
-    let params = settings.params()?;
-    let checked = params.clone().check().map_err(fit_error)?;
+    let checked = settings.params()?.check().map_err(fit_error)?;
     let (made, raised) = watched(py, settings.threads, progress, |watch| {
         with_samples!(values, weights, |samples| checked.fit_observed(&samples, &mut watch.observer()))
     })?;
     match (made, raised) {
-        (Some(model), raised) => Ok((PyModel::new(model.map_err(fit_error)?, params), raised)),
+        (Some(model), raised) => Ok((PyModel::new(model.map_err(fit_error)?), raised)),
         (None, raised) => Err(raised.unwrap_or_else(lost)),
     }
 }
@@ -52,17 +51,12 @@ pub fn path<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Vec<PyModel>, Option<PyErr>)> {
     let (values, weights) = (table.values()?, slice(&weights)?);
-    let params = settings.params()?;
-    let checked = params.clone().check().map_err(fit_error)?;
+    let checked = settings.params()?.check().map_err(fit_error)?;
     let (made, raised) = watched(py, settings.threads, progress, |watch| {
         with_samples!(values, weights, |samples| checked.path_observed(&samples, &epsilons, &mut watch.observer()))
     })?;
     let Some(models) = made else { return Err(raised.unwrap_or_else(lost)) };
-    let one = |model: ewca::Model| {
-        let params = params.clone().epsilon(model.epsilon);
-        PyModel::new(model, params)
-    };
-    Ok((models.map_err(fit_error)?.into_iter().map(one).collect(), raised))
+    Ok((models.map_err(fit_error)?.into_iter().map(PyModel::new).collect(), raised))
 }
 
 /// The epsilons of a path, and those among which labels choose, where none are given.

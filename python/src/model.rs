@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ewca::{Matrix, Model, Params};
+use ewca::{Matrix, Model};
 use ewca_io::{
     Checksum, DenseValues, FittedPreprocessing, ModelFile, Preprocessing, RoleColumns, SparseValues, Table, Values,
 };
@@ -21,7 +21,6 @@ use crate::run::detached;
 #[pyclass(frozen, name = "Model", module = "ewca._ewca")]
 pub struct PyModel {
     model: Model,
-    params: Params,
     /// What came with a model that was loaded. A fit of arrays has none of it.
     origin: Option<Origin>,
 }
@@ -37,8 +36,8 @@ struct Origin {
 }
 
 impl PyModel {
-    pub fn new(model: Model, params: Params) -> Self {
-        Self { model, params, origin: None }
+    pub fn new(model: Model) -> Self {
+        Self { model, origin: None }
     }
 
     /// The steps before the fit, where there are any.
@@ -58,8 +57,8 @@ impl PyModel {
             origin.preprocessing.features = names;
         }
         let Origin { preprocessing, ids, labels, columns, program, training_checksum } = origin;
-        let (model, params, has_checksum) = (self.model.clone(), self.params.clone(), true);
-        Ok(ModelFile { model, params, preprocessing, ids, labels, columns, program, training_checksum, has_checksum })
+        let (model, has_checksum) = (self.model.clone(), true);
+        Ok(ModelFile { model, preprocessing, ids, labels, columns, program, training_checksum, has_checksum })
     }
 
     /// What is said of a fit of arrays: samples and features are named as the program names those without names.
@@ -88,9 +87,9 @@ fn numbered(stem: &str, count: usize) -> Vec<String> {
 
 impl From<ModelFile> for PyModel {
     fn from(file: ModelFile) -> Self {
-        let ModelFile { model, preprocessing, ids, labels, columns, params, program, training_checksum, .. } = file;
+        let ModelFile { model, preprocessing, ids, labels, columns, program, training_checksum, .. } = file;
         let origin = Origin { preprocessing, ids, labels, columns, program, training_checksum };
-        Self { model, params, origin: Some(origin) }
+        Self { model, origin: Some(origin) }
     }
 }
 
@@ -102,73 +101,72 @@ impl PyModel {
     /// k x d, as scikit-learn has it.
     #[getter]
     fn components<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        transposed(py, &self.model.components)
+        transposed(py, self.model.components())
     }
 
     #[getter]
     fn mean<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        vector(py, &self.model.mean)
+        vector(py, self.model.mean())
     }
 
     #[getter]
     fn scores<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        by_rows(py, &self.model.scores)
+        by_rows(py, self.model.scores())
     }
 
     #[getter]
     fn weights<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        vector(py, &self.model.weights)
+        vector(py, self.model.weights())
     }
 
     #[getter]
     fn potential<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        vector(py, &self.model.potential)
+        vector(py, self.model.potential())
     }
 
-    /// Divided by the total weight, as in the program; scikit-learn's convention is the Python side's matter.
     #[getter]
     fn explained_variance<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        vector(py, &self.model.explained_variance)
+        vector(py, self.model.explained_variance())
     }
 
     #[getter]
     fn explained_variance_ratio<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        vector(py, &self.model.explained_variance_ratio)
+        vector(py, self.model.explained_variance_ratio())
     }
 
     #[getter]
     fn epsilon(&self) -> f64 {
-        self.model.epsilon
+        self.model.epsilon()
     }
 
     #[getter]
     fn perplexity(&self) -> f64 {
-        self.model.perplexity.overall
+        self.model.perplexity().overall
     }
 
     #[getter]
     fn loss(&self) -> f64 {
-        self.model.loss
+        self.model.loss()
     }
 
     #[getter]
     fn rank(&self) -> usize {
-        self.model.rank
+        self.model.rank()
     }
 
     #[getter]
     fn distance_to_pca(&self) -> f64 {
-        self.model.distance_to_pca
+        self.model.distance_to_pca()
     }
 
     #[getter]
     fn n_iter(&self) -> usize {
-        self.model.iterations
+        self.model.iterations()
     }
 
     #[getter]
     fn solver(&self) -> &'static str {
-        self.model.solver.name()
+        self.model.solver().name()
     }
 
     #[getter]
@@ -214,10 +212,10 @@ impl PyModel {
 
     #[getter]
     fn certificate<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let certificate = &self.model.certificate;
+        let certificate = self.model.certificate();
         let words = PyDict::new(py);
         words.set_item("converged", self.model.converged())?;
-        words.set_item("termination", self.model.termination.name())?;
+        words.set_item("termination", self.model.termination().name())?;
         words.set_item("marginal_error", certificate.marginal_error)?;
         words.set_item("duality_gap", certificate.duality_gap)?;
         words.set_item("relative_gradient", certificate.relative_gradient)?;
@@ -248,7 +246,7 @@ impl PyModel {
 
     #[getter]
     fn history<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let history = &self.model.history;
+        let history = self.model.history();
         let columns = PyDict::new(py);
         let count = |values: Vec<i64>| values.into_pyarray(py);
         columns.set_item("attempt", count(history.iter().map(|it| it.attempt as i64).collect()))?;
@@ -295,7 +293,7 @@ impl PyModel {
     }
 
     fn plan(&self) -> PyPlan {
-        let certificate = &self.model.certificate;
+        let certificate = self.model.certificate();
         // The plan is that of the exact kernel.
         let marginal_error = certificate.approximation.map_or(certificate.marginal_error, |near| near.marginal_error);
         PyPlan { plan: self.model.plan(), marginal_error }

@@ -39,7 +39,8 @@ def test_everything_is_written(adata, model):
     np.testing.assert_array_equal(told.pop("variance_ratio"), model.explained_variance_ratio_)
     certificate = model.certificate_
     assert told == {
-        "params": {"n_comps": 3, "use_highly_variable": False, "solver": "auto", "tol": 1e-5},
+        "version": ewca.__version__,
+        "params": {"n_comps": 3, "use_highly_variable": False, "solver": "lbfgs", "tol": 1e-5},
         "epsilon": 2.0,
         "perplexity": model.perplexity_,
         "loss": model.loss_,

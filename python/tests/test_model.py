@@ -39,7 +39,7 @@ def test_models_hold_what_the_fit_found(both, blobs, weights, distance):
     np.testing.assert_allclose(model.mean, a @ X, atol=1e-12)
     np.testing.assert_allclose(model.scores, centred @ U, atol=1e-11)
     variances = a @ (centred @ U) ** 2
-    np.testing.assert_allclose(model.explained_variance, variances, rtol=1e-10)
+    np.testing.assert_allclose(model.explained_variance, variances * weights.sum() / (weights.sum() - 1), rtol=1e-10)
     np.testing.assert_allclose(model.explained_variance_ratio, variances / (a @ centred**2).sum(), rtol=1e-10)
     plan = recomputed.plan_of(model.scores, a, model.potential, EPSILON)
     np.testing.assert_allclose(plan, model.plan().toarray(), rtol=1e-8)
@@ -62,8 +62,8 @@ def test_estimators_hold_the_same(both, weights):
         np.testing.assert_allclose(_numbers(getattr(estimator, f"{name}_")), _numbers(getattr(model, name)), rtol=1e-6, err_msg=name)
     np.testing.assert_allclose(estimator.embedding_, model.scores, atol=1e-9)
     # As scikit-learn's PCA has them, of samples that are repeated so often: n - 1.
-    np.testing.assert_allclose(estimator.explained_variance_, model.explained_variance * count / (count - 1), rtol=1e-10)
-    np.testing.assert_allclose(estimator.singular_values_, np.sqrt(model.explained_variance * count), rtol=1e-10)
+    np.testing.assert_allclose(estimator.explained_variance_, model.explained_variance, rtol=1e-10)
+    np.testing.assert_allclose(estimator.singular_values_, np.sqrt(model.explained_variance * (count - 1)), rtol=1e-10)
     assert estimator.n_components_ == 3 and estimator.n_features_in_ == 12
 
 

@@ -119,6 +119,42 @@ def test_selection_is_the_program_s(binary, khan, tmp_path):
         assert float(theirs["pca", cell["n_components"]][header.index("q3")]) == cell["pca"][3]
 
 
+def layout_of(values):
+    """Names, types and shapes of what is in a part of an AnnData object."""
+    if hasattr(values, "keys"):
+        return {name: layout_of(values[name]) for name in values.keys()}
+    return type(values), getattr(values, "dtype", None), getattr(values, "shape", None)
+
+
+@pytest.mark.parametrize("landmarks", [None, 40])
+@pytest.mark.filterwarnings("ignore")
+def test_annotated_cells_have_the_same_layout(binary, blobs, tmp_path, landmarks):
+    import anndata
+
+    import ewca.scanpy
+
+    made = anndata.AnnData(blobs[0].copy())
+    made.layers["twice"] = 2 * made.X
+    made.write_h5ad(tmp_path / "in.h5ad")
+    words = [] if landmarks is None else ["--approximate", landmarks]
+    out = ["-o", tmp_path / "out", "--write-anndata", tmp_path / "theirs.h5ad", "--partners", 15]
+    run(binary, "fit", tmp_path / "in.h5ad", "--layer", "twice", "-k", 3, "--epsilon", 8, *words, *out)
+    ewca.scanpy.ewca(made, 3, epsilon=8.0, layer="twice", landmarks=landmarks)
+    made.write_h5ad(tmp_path / "ours.h5ad")
+    ours, theirs = (anndata.read_h5ad(tmp_path / name) for name in ("ours.h5ad", "theirs.h5ad"))
+    for part in ("obsm", "varm", "obsp", "uns"):
+        assert layout_of(getattr(ours, part)) == layout_of(getattr(theirs, part)), part
+    assert "approximate_landmarks" not in ours.uns["ewca"] or landmarks
+    # And the same values.
+    for name in ("version", "epsilon", "perplexity", "loss", "termination", "marginal_error", "relative_gradient", "collapsed"):
+        assert ours.uns["ewca"][name] == theirs.uns["ewca"][name], name
+    assert ours.uns["ewca"]["params"] == theirs.uns["ewca"]["params"]
+    np.testing.assert_array_equal(ours.uns["ewca"]["variance"], theirs.uns["ewca"]["variance"])
+    np.testing.assert_array_equal(ours.obsm["X_ewca"], theirs.obsm["X_ewca"])
+    np.testing.assert_array_equal(ours.varm["EWCs"], theirs.varm["EWCs"])
+    np.testing.assert_array_equal(ours.obsp["ewca_plan"].toarray(), theirs.obsp["ewca_plan"].toarray())
+
+
 def test_damaged_files_are_refused(blobs, tmp_path):
     X, _ = blobs
     file = tmp_path / "model.safetensors"

@@ -38,18 +38,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let seconds = clock.elapsed().as_secs_f64();
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("").trim().to_string();
-    let certificate = &model.certificate;
+    let certificate = model.certificate();
     let summary = serde_json::json!({
         "n": n, "d": d, "k": model.n_components(), "seconds": seconds, "peak": peak,
-        "termination": model.termination.name(),
-        "epsilon": model.epsilon, "perplexity": model.perplexity.overall, "loss": model.loss,
-        "iterations": model.iterations, "kernel_passes": model.kernel_passes, "kernel_share": model.kernel_share,
+        "termination": model.termination().name(),
+        "epsilon": model.epsilon(), "perplexity": model.perplexity().overall, "loss": model.loss(),
+        "iterations": model.iterations(), "kernel_passes": model.kernel_passes(), "kernel_share": model.kernel_share(),
         "marginal_error": certificate.marginal_error, "duality_gap": certificate.duality_gap,
         "relative_gradient": certificate.relative_gradient, "eigen_deficit": certificate.eigen_deficit,
         "skipped_mass": certificate.skipped_mass, "approximation": certificate.approximation,
-        "reduction": model.timings.reduction.as_secs_f64(),
-        "iterating": model.timings.iterations.as_secs_f64(),
-        "finish": model.timings.finish.as_secs_f64(),
+        "reduction": model.timings().reduction.as_secs_f64(),
+        "iterating": model.timings().iterations.as_secs_f64(),
+        "finish": model.timings().finish.as_secs_f64(),
     });
     println!("{summary}");
     Ok(())

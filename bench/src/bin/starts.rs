@@ -62,10 +62,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let samples = Samples::new(&set.data, set.rows, set.columns)?;
         for k in set.components {
             for perplexity in [2.0, 4.0, 8.0, 15.0].into_iter().filter(|p| *p < 0.4 * set.rows as f64) {
-                let epsilon = Ewca::params(k).perplexity(perplexity).single_start().fit(&samples)?.epsilon;
+                let epsilon = Ewca::params(k).perplexity(perplexity).single_start().fit(&samples)?.epsilon();
                 let model = Ewca::params(k).epsilon(epsilon).restarts(RANDOM).fit(&samples)?;
                 let end = |start: usize| {
-                    let mut of = model.history.iter().filter(|iteration| iteration.attempt == start);
+                    let mut of = model.history().iter().filter(|iteration| iteration.attempt == start);
                     let (first, last) = (of.next(), of.next_back());
                     let passes = |i: Option<&ewca::Iteration>| i.map_or(0, |i| i.kernel_passes);
                     (last.or(first).map_or(f64::INFINITY, |i| i.loss), passes(last).saturating_sub(passes(first)))
@@ -75,9 +75,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     let ends: Vec<(f64, usize)> = starts.iter().map(|&start| end(start)).collect();
                     let lowest = ends.iter().fold(f64::INFINITY, |m, end| m.min(end.0));
                     passes[at] += ends.iter().map(|end| end.1).sum::<usize>();
-                    if lowest > model.loss + SAME * model.loss.abs() {
+                    if lowest > model.loss() + SAME * model.loss().abs() {
                         missed[at] += 1;
-                        worst[at] = worst[at].max(lowest / model.loss - 1.0);
+                        worst[at] = worst[at].max(lowest / model.loss() - 1.0);
                     }
                 }
             }

@@ -91,7 +91,7 @@ fn scores_and_loadings_belong_together() {
         for component in 0..2 {
             let expected: f64 = (0..5).map(|j| (row[j] - mean[j]) * loadings[j][component]).sum();
             assert!((score[component] - expected).abs() < 1e-12, "{} {expected}", score[component]);
-            variance[component] += expected * expected / 40.0;
+            variance[component] += expected * expected / 39.0;
         }
     }
     let said = floats(&shop.summary("ewca-out")["explained_variance"]);

@@ -179,16 +179,16 @@ fn bad_models_are_refused_in_one_line() {
     let shop = fitted(&[]);
     let model = shop.bytes("ewca-out/model.safetensors");
     shop.write("short.safetensors", &model[..model.len() / 2]);
-    let at = model.windows(12).position(|window| window == b"ewca.model/2").unwrap();
+    let at = model.windows(12).position(|window| window == b"ewca.model/3").unwrap();
     let mut future = model.clone();
-    future[at + 11] = b'3';
+    future[at + 11] = b'4';
     let mut changed = model.clone();
     changed[model.len() / 2] ^= 1;
     shop.write("changed.safetensors", changed);
     shop.write("future.safetensors", future);
     for (file, parts) in [
         ("short.safetensors", &["short.safetensors", "not a valid model", "ends too early"][..]),
-        ("future.safetensors", &["ewca.model/3", "newer version"]),
+        ("future.safetensors", &["ewca.model/4", "newer version"]),
         ("changed.safetensors", &["changed.safetensors", "changed or damaged"]),
         ("data.csv", &["data.csv", "no safetensors file"]),
         ("nothing", &["nothing", "no such file"]),

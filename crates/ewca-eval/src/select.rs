@@ -187,9 +187,9 @@ impl Judge<'_> {
     fn judged(&self, k: usize, pca_scores: &Matrix, models: &[Model]) -> Cell {
         let Self { epsilons, splits, classes, protocol, .. } = *self;
         let pca = errors(&Neighbours::new(pca_scores), splits, classes);
-        let neighbours: Vec<Neighbours> = models.par_iter().map(|model| Neighbours::new(&model.scores)).collect();
+        let neighbours: Vec<Neighbours> = models.par_iter().map(|model| Neighbours::new(model.scores())).collect();
         let by_epsilon: Vec<Vec<f64>> = neighbours.par_iter().map(|n| errors(n, splits, classes)).collect();
-        let collapsed: Vec<bool> = models.iter().map(|model| model.certificate.collapsed).collect();
+        let collapsed: Vec<bool> = models.iter().map(|model| model.certificate().collapsed).collect();
         let places = self.places(&collapsed);
         let candidates: Vec<Neighbours> = places.iter().map(|&at| neighbours[at].clone()).collect();
         let pick = |members: &[usize], number: u64| places[protocol.chosen(&candidates, members, classes, number)];

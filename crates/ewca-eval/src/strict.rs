@@ -102,13 +102,13 @@ impl Half {
             let wrong = errors_of_new(train, &train_classes, test, &test_classes);
             100.0 * wrong as f64 / test_classes.len().max(1) as f64
         };
-        Ok(Judgement { pca: error(&pca.scores, &of_pca), ewca: error(&models[pick].scores, &of_ewca), pick })
+        Ok(Judgement { pca: error(&pca.scores, &of_pca), ewca: error(models[pick].scores(), &of_ewca), pick })
     }
 }
 
 /// The choice of epsilon sees the models and classes of the train half, and nothing else.
 fn chosen_on_train(models: &[Model], train_classes: &[usize], protocol: Protocol, number: u64) -> usize {
-    let neighbours: Vec<Neighbours> = models.iter().map(|model| Neighbours::new(&model.scores)).collect();
+    let neighbours: Vec<Neighbours> = models.iter().map(|model| Neighbours::new(model.scores())).collect();
     let members: Vec<usize> = (0..train_classes.len()).collect();
     protocol.chosen(&neighbours, &members, train_classes, number)
 }
@@ -170,7 +170,7 @@ mod tests {
             let model = Ewca::params(2).epsilon(cells[0].chosen[number]).fit(&train_samples).unwrap();
             let scores = model.transform(&test, split.test.len()).unwrap();
             let distance = |i: usize, j: usize| -> f64 {
-                (0..2).map(|l| (scores.get(i, l) - model.scores.get(j, l)).powi(2)).sum()
+                (0..2).map(|l| (scores.get(i, l) - model.scores().get(j, l)).powi(2)).sum()
             };
             let wrong = (0..split.test.len()).filter(|&i| {
                 let nearest =

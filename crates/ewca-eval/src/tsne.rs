@@ -74,7 +74,7 @@ fn start(points: &Matrix) -> ewca::Result<Vec<[f64; 2]>> {
     let samples = Samples::new(&data, points.rows(), points.columns())?;
     let components = points.columns().min(2);
     let pca = Ewca::params(components).pca(&samples)?;
-    let unit = 1e-4 / pca.explained_variance[0].sqrt();
+    let unit = 1e-4 / pca.eigenvalues[0].sqrt();
     let score = |i: usize, c: usize| if c < components { unit * pca.scores.get(i, c) } else { 0.0 };
     Ok((0..points.rows()).map(|i| [score(i, 0), score(i, 1)]).collect())
 }

@@ -4,7 +4,7 @@ mod forged;
 
 use std::path::Path;
 
-use ewca::{Ewca, Samples};
+use ewca::{Ewca, Model, ModelParts, Samples};
 use ewca_io::{
     DenseValues, Error, ModelFile, Preprocessing, RoleColumns, SparseValues, Table, Values, model_bytes, read_model,
     read_model_bytes, write_model,
@@ -20,18 +20,24 @@ fn small() -> ModelFile {
     let (preprocessing, table) = steps.fit(table, "small").unwrap();
     let Values::Dense(dense) = &table.values else { unreachable!() };
     let params = Ewca::params(2).epsilon(0.5).seed(3);
-    let model = params.clone().fit(&Samples::new(&dense.data, 7, 3).unwrap()).unwrap();
+    let model = params.fit(&Samples::new(&dense.data, 7, 3).unwrap()).unwrap();
     ModelFile {
         model,
         preprocessing,
         ids: (1..=7).map(|i| format!("s{i}")).collect(),
         labels: Some(["oak", "elm", "oak", "elm", "oak", "elm", "ash"].map(String::from).to_vec()),
         columns: RoleColumns { label: Some("kind of tree".into()), id: None },
-        params,
         program: "0.0.0".into(),
         training_checksum: table.checksum(),
         has_checksum: true,
     }
+}
+
+/// The model with something changed.
+fn changed(file: &ModelFile, change: &dyn Fn(&mut ModelParts)) -> ewca::Result<Model> {
+    let mut parts = file.model.clone().into_parts();
+    change(&mut parts);
+    Model::from_parts(parts)
 }
 
 fn written(file: &ModelFile) -> Vec<u8> {
@@ -51,7 +57,7 @@ fn everything_comes_back_with_the_same_bits() {
     // Debug shows every field, and every float with all its digits; only the times are not kept.
     let shown = |file: &ModelFile| {
         let mut file = file.clone();
-        file.model.timings = Default::default();
+        file.model = changed(&file, &|parts| parts.timings = Default::default()).unwrap();
         format!("{file:?}")
     };
     assert_eq!(shown(&read), shown(&file));
@@ -182,6 +188,12 @@ fn forged_files_are_refused() {
     refused(&record("\"tolerance\":1e-6", "\"tolerance\":-1"), "its parameters");
     refused(&record("\"top_variable\":3", "\"top_variable\":0"), "preprocessing");
     refused(&record("\"explained_variance\":[", "\"explained_variance\":[1,"), "explained variances: 3 where 2");
+    // Of one sample there is no variance to convert.
+    let one = |p: &mut Parts| {
+        p.version = p.version.replace("model/3", "model/2");
+        p.put_numbers("weights", &[7], &[1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+    };
+    refused(&one, "'explained_variance' has inf at place 0");
 }
 
 /// What could not be read again is not written.
@@ -197,15 +209,24 @@ fn numbers_that_no_fit_gives_are_not_written() {
         assert!(error.contains("cannot be written") && error.contains(part), "no '{part}' in: {error}");
         assert!(!path.exists());
     };
-    refused(&|file| file.model.mean[1] = f64::NAN, "'mean' has NaN at place 1");
-    refused(&|file| file.model.components.set(0, 0, 7.0), "orthonormal");
-    refused(&|file| file.model.weights[0] = 0.9, "weights");
     refused(&|file| file.ids.truncate(6), "names of samples: 6 where 7");
     refused(&|file| file.preprocessing.kept = Some(vec![2, 1, 0]), "preprocessing");
-    // Epsilons far below anything are no numbers that a plan can be made with; infinite ones have no word in JSON.
-    refused(&|file| file.model.epsilon = 1.4e-308, "epsilon is");
-    refused(&|file| file.model.loss = f64::INFINITY, "record");
-    refused(&|file| file.model.certificate.relative_gradient = f64::NAN, "record");
+    // What has no word in JSON.
+    let infinite = |file: &mut ModelFile| {
+        file.model = changed(file, &|parts| parts.certificate.relative_gradient = f64::NAN).unwrap();
+    };
+    refused(&infinite, "record");
+    // Nor is there a model of such parts.
+    let no_model = |change: &dyn Fn(&mut ModelParts), part: &str| {
+        let error = changed(&good, change).expect_err(part).to_string();
+        assert!(error.starts_with("these parts make no model: ") && error.contains(part), "no '{part}' in: {error}");
+    };
+    no_model(&|parts| parts.mean[1] = f64::NAN, "'mean' has NaN at place 1");
+    no_model(&|parts| parts.components.set(0, 0, 7.0), "orthonormal");
+    no_model(&|parts| parts.weights[0] = 0.9, "weights");
+    // Epsilons far below anything are no numbers that a plan can be made with.
+    no_model(&|parts| parts.epsilon = 1.4e-308, "epsilon is");
+    no_model(&|parts| parts.loss = f64::INFINITY, "the loss is inf");
 }
 
 /// Names of a fit of 8.7 million samples did not fit the header, which is limited to 100 MB.
@@ -215,9 +236,12 @@ fn names_may_take_more_than_the_header_may() {
     let mut file = small();
     file.ids = (0..rows).map(|row| format!("{row:0>1000}")).collect();
     file.labels = None;
-    file.model.scores = ewca::Matrix::from_fn(rows, 2, |row, column| (row * 2 + column) as f64);
-    file.model.weights = vec![1.0 / rows as f64; rows];
-    file.model.potential = vec![0.0; rows];
+    let many = |parts: &mut ModelParts| {
+        parts.scores = ewca::Matrix::from_fn(rows, 2, |row, column| (row * 2 + column) as f64);
+        parts.weights = vec![1.0 / rows as f64; rows];
+        parts.potential = vec![0.0; rows];
+    };
+    file.model = changed(&file, &many).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.safetensors");
     write_model(&path, &file).unwrap();
@@ -229,7 +253,7 @@ fn names_may_take_more_than_the_header_may() {
 #[test]
 fn future_versions_are_refused_by_name() {
     let bytes = written(&small());
-    let at = bytes.windows(12).position(|window| window == b"ewca.model/2").unwrap();
+    let at = bytes.windows(12).position(|window| window == b"ewca.model/3").unwrap();
     let mut future = bytes;
     future[at + 11] = b'9';
     let error = read_model_bytes(&future, "m.safetensors").unwrap_err();
@@ -247,12 +271,38 @@ fn the_first_version_is_read() {
     assert!(file.preprocessing.steps.unit_variance);
     assert_eq!(file.ids, ["s1", "s2", "s3", "s4", "s5", "s6"]);
     assert_eq!(file.labels.clone().unwrap(), ["red", "blue", "red", "green", "blue", "red"]);
-    assert_eq!((file.program.as_str(), file.model.epsilon), ("0.1.0", 0.5));
+    assert_eq!((file.program.as_str(), file.model.epsilon()), ("0.1.0", 0.5));
     assert!(file.model.converged());
     assert!(!file.has_checksum && file.columns == RoleColumns::default());
+    has_the_variances_of_its_scores(&file);
     // Written again, it has one.
     let again = read_model_bytes(&model_bytes(&file).unwrap(), "m").unwrap();
-    assert_eq!((again.has_checksum, again.ids, again.model.loss), (true, file.ids, file.model.loss));
+    assert_eq!((again.has_checksum, again.ids, again.model.loss()), (true, file.ids, file.model.loss()));
+}
+
+/// The variances of equally weighted scores, divided by n - 1: as they are now, whatever the version of the file.
+fn has_the_variances_of_its_scores(file: &ModelFile) {
+    let (n, scores) = (file.model.n_samples(), file.model.scores());
+    for (j, said) in file.model.explained_variance().iter().enumerate() {
+        let variance = scores.column(j).iter().map(|z| z * z).sum::<f64>() / (n - 1) as f64;
+        assert!((said / variance - 1.0).abs() < 1e-12, "component {j}: {variance}, said {said}");
+    }
+}
+
+/// In the second version variances were divided by n.
+#[test]
+fn the_second_version_is_read() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/model_v2.safetensors");
+    let file = read_model(&path).unwrap();
+    assert_eq!((file.model.n_samples(), file.model.n_features(), file.model.n_components()), (6, 3, 2));
+    assert!(file.has_checksum && file.model.converged());
+    assert_eq!(file.columns, RoleColumns { label: Some("kind".into()), id: Some("id".into()) });
+    assert!((file.model.explained_variance()[0] / 1.1725125829888934 - 6.0 / 5.0).abs() < 1e-12);
+    has_the_variances_of_its_scores(&file);
+    // Written again, they are not converted once more.
+    let again = read_model_bytes(&model_bytes(&file).unwrap(), "m").unwrap();
+    assert_eq!(again.model.explained_variance(), file.model.explained_variance());
+    has_the_variances_of_its_scores(&small());
 }
 
 /// A model takes its features out of a larger table, whatever their order, dense or sparse.

@@ -49,11 +49,13 @@ def results(folder):
         with h5py.File(folder / f"{name}.h5ad") as file:
             written = file["obsp/ewca_plan"]
             assert written["indices"].dtype == written["indptr"].dtype, name
+            assert {value.dtype for value in file["uns/ewca/params"].values()} == {np.dtype(bool)}, name
         ewca = data.uns["ewca"]
-        assert sorted(ewca) == ["certificate", "epsilon", "k", "nothing", "version"], sorted(ewca)
+        assert sorted(ewca) == ["certificate", "epsilon", "k", "nothing", "params", "version"], sorted(ewca)
         assert ewca["epsilon"] == 0.1 and ewca["k"] == 2 and ewca["nothing"] == "", ewca
         assert ewca["version"] == "première", ewca
         same(ewca["certificate"], np.array([1.0, 0.5]), name)
+        assert ewca["params"] == {"yes": True, "no": False}, ewca
         x = data.X if isinstance(data.X, np.ndarray) else data.X.toarray()
         same(x, VALUES, name)
         if name != "again":

@@ -63,6 +63,13 @@ fn write_results(folder: &Path) {
         ("version".to_string(), Parameter::Text("première".into())),
         ("nothing".to_string(), Parameter::Text(String::new())),
         ("certificate".to_string(), Parameter::Numbers(vec![1.0, 0.5])),
+        (
+            "params".to_string(),
+            Parameter::Group(vec![
+                ("yes".to_string(), Parameter::Flag(true)),
+                ("no".to_string(), Parameter::Flag(false)),
+            ]),
+        ),
     ];
     let results = AnnDataResults {
         components: 2,

@@ -112,7 +112,7 @@ impl Report {
         let aligned = Aligned::new(model, pca, &steps);
         let (partners, heat_maps) = plan_views(model, subject.ids, classes.as_ref(), &shown.samples);
         let comparable = classes.as_ref().filter(|classes| classes.names.len() <= MOST_COMPARED);
-        let compared = comparable.map(|classes| classes.compared(&model.scores, &pca.scores));
+        let compared = comparable.map(|classes| classes.compared(&model.scores(), &pca.scores));
         let mut notes = shown.notes(subject, classes.is_some(), steps.len());
         notes.extend(notes_on_work(subject, &heat_maps, classes.as_ref(), compared.as_ref()));
         notes.extend(words::findings(model, subject.features, false));
@@ -128,13 +128,13 @@ impl Report {
             },
             verdict: words::verdict(model),
             sound: model.converged()
-                && !model.certificate.collapsed
-                && !model.certificate.approximation.is_some_and(|near| near.is_poor()),
+                && !model.certificate().collapsed
+                && !model.certificate().approximation.is_some_and(|near| near.is_poor()),
             warnings: words::findings(model, subject.features, true),
             notes,
             facts: words::facts(model),
             components: components(model, pca),
-            epsilon: model.epsilon,
+            epsilon: model.epsilon(),
             shown: shown.samples.len(),
             ids: shown.ids(subject.ids),
             labels: classes.as_ref().map(|classes| shown.labels(classes)),
@@ -212,13 +212,13 @@ impl Shown {
         let columns = |scores: &Matrix, flipped: &[bool], count| columns(scores, &self.samples, flipped, count);
         let barycentric = columns(&model.barycentric_scores(), &[], self.drawn);
         let mut views = vec![
-            view(ViewKey::Ewca, "EWCA", "ewca", columns(&model.scores, &[], self.drawn)),
+            view(ViewKey::Ewca, "EWCA", "ewca", columns(&model.scores(), &[], self.drawn)),
             view(ViewKey::Pca, "PCA", "pc", columns(&pca.scores, &aligned.pca, self.drawn)),
             view(ViewKey::Barycentric, "Barycentric", "ewca", barycentric),
         ];
         if subject.tsne {
             let perplexity = TSNE_PERPLEXITY.min(TSNE_PART * model.n_samples() as f64).max(2.0);
-            let map = tsne::embed(&model.scores, perplexity)?;
+            let map = tsne::embed(&model.scores(), perplexity)?;
             views.push(view(ViewKey::Tsne, "t-SNE", "t-SNE ", columns(&map, &[], 2)));
         }
         Ok(views)
@@ -226,14 +226,14 @@ impl Shown {
 
     fn path(&self, steps: &[&Model], aligned: &Aligned, classes: Option<&ClassIndex>) -> Option<Path> {
         let step = |(model, signs): (&&Model, &Vec<bool>)| Step {
-            epsilon: model.epsilon,
-            perplexity: model.perplexity.overall,
-            loss: model.loss,
-            explained: model.explained_variance_ratio.iter().sum(),
-            error: classes.map(|classes| classes.error(&model.scores)),
-            collapsed: model.certificate.collapsed,
+            epsilon: model.epsilon(),
+            perplexity: model.perplexity().overall,
+            loss: model.loss(),
+            explained: model.explained_variance_ratio().iter().sum(),
+            error: classes.map(|classes| classes.error(&model.scores())),
+            collapsed: model.certificate().collapsed,
             converged: model.converged(),
-            columns: columns(&model.scores, &self.samples, signs, self.slid),
+            columns: columns(&model.scores(), &self.samples, signs, self.slid),
         };
         let current = aligned.nearest?;
         Some(Path { steps: steps.iter().zip(&aligned.steps).map(step).collect(), current })
@@ -289,7 +289,7 @@ impl<'a> Subject<'a> {
         expect("names of features", self.features.len(), d)?;
         expect("names of samples", self.ids.len(), n)?;
         expect("labels", self.labels.map_or(n, <[String]>::len), n)?;
-        for scores in self.path.iter().map(|model| &model.scores).chain([&self.pca.scores]) {
+        for scores in self.path.iter().map(|model| model.scores()).chain([&self.pca.scores]) {
             expect("samples of another fit", scores.rows(), n)?;
             expect("components of another fit", scores.columns(), self.model.n_components())?;
         }
@@ -301,7 +301,7 @@ impl<'a> Subject<'a> {
 
     fn ascending_path(&self) -> Vec<&'a Model> {
         let mut steps: Vec<&Model> = self.path.iter().collect();
-        steps.sort_by(|a, b| a.epsilon.total_cmp(&b.epsilon));
+        steps.sort_by(|a, b| a.epsilon().total_cmp(&b.epsilon()));
         steps
     }
 }
@@ -317,21 +317,21 @@ struct Aligned {
 
 impl Aligned {
     fn new(model: &Model, pca: &Pca, steps: &[&Model]) -> Self {
-        let distance = |step: &Model| (step.epsilon / model.epsilon).ln().abs();
+        let distance = |step: &Model| (step.epsilon() / model.epsilon()).ln().abs();
         let nearest = (0..steps.len()).min_by(|&i, &j| distance(steps[i]).total_cmp(&distance(steps[j])));
         let same = vec![false; model.n_components()];
         let mut flips = vec![Vec::new(); steps.len()];
         let Some(at) = nearest else {
-            return Self { pca: flipped(&pca.scores, &model.scores, &same), steps: flips, nearest };
+            return Self { pca: flipped(&pca.scores, model.scores(), &same), steps: flips, nearest };
         };
-        flips[at] = flipped(&steps[at].scores, &model.scores, &same);
+        flips[at] = flipped(steps[at].scores(), model.scores(), &same);
         for i in at + 1..steps.len() {
-            flips[i] = flipped(&steps[i].scores, &steps[i - 1].scores, &flips[i - 1]);
+            flips[i] = flipped(steps[i].scores(), steps[i - 1].scores(), &flips[i - 1]);
         }
         for i in (0..at).rev() {
-            flips[i] = flipped(&steps[i].scores, &steps[i + 1].scores, &flips[i + 1]);
+            flips[i] = flipped(steps[i].scores(), steps[i + 1].scores(), &flips[i + 1]);
         }
-        Self { pca: flipped(&pca.scores, &steps[0].scores, &flips[0]), steps: flips, nearest }
+        Self { pca: flipped(&pca.scores, steps[0].scores(), &flips[0]), steps: flips, nearest }
     }
 }
 
@@ -357,8 +357,8 @@ fn view(key: ViewKey, name: &str, axis: &str, columns: Vec<Column>) -> View {
 fn components(model: &Model, pca: &Pca) -> Vec<Component> {
     let component = |c: usize| Component {
         name: format!("ewca{}", c + 1),
-        variance: model.explained_variance[c],
-        ratio: model.explained_variance_ratio[c],
+        variance: model.explained_variance()[c],
+        ratio: model.explained_variance_ratio()[c],
         pca_ratio: pca.explained_variance_ratio[c],
     };
     (0..model.n_components()).map(component).collect()
@@ -366,7 +366,7 @@ fn components(model: &Model, pca: &Pca) -> Vec<Component> {
 
 /// The features, those first whose loading is the largest part of the largest in any component.
 fn ranked_features(model: &Model) -> Vec<usize> {
-    let u = &model.components;
+    let u = model.components();
     let mut weights = vec![0.0f64; u.rows()];
     for c in 0..u.columns() {
         let column = u.column(c);
@@ -394,7 +394,7 @@ fn features(subject: &Subject<'_>, chosen: &[usize], shown: &[usize]) -> Result<
 fn loadings(subject: &Subject<'_>, chosen: &[usize]) -> Loadings {
     let mut listed = chosen.to_vec();
     listed.sort_unstable();
-    let u = &subject.model.components;
+    let u = subject.model.components();
     Loadings {
         features: listed.iter().map(|&j| subject.features[j].clone()).collect(),
         columns: (0..u.columns()).map(|c| floats(listed.iter().map(|&j| u.get(j, c) as f32))).collect(),
@@ -402,7 +402,7 @@ fn loadings(subject: &Subject<'_>, chosen: &[usize]) -> Loadings {
 }
 
 fn convergence(model: &Model) -> Convergence {
-    let kept: Vec<_> = model.history.iter().filter(|iteration| iteration.attempt == model.attempt).collect();
+    let kept: Vec<_> = model.history().iter().filter(|iteration| iteration.attempt == model.attempt()).collect();
     let course = |number: fn(&Iteration) -> f64| {
         kept.iter().map(|iteration| Some(number(iteration)).filter(|value| value.is_finite())).collect()
     };

@@ -117,7 +117,7 @@ fn edges(sizes: &[usize]) -> Vec<usize> {
 /// plan, for which the first score is a good start.
 fn similar(model: &Model, plan: &Plan) -> Vec<usize> {
     let weights = plan.weights();
-    let mut values = model.scores.column(0).to_vec();
+    let mut values = model.scores().column(0).to_vec();
     let affordable = SMOOTHED_PAIRS / values.len().saturating_mul(values.len()).max(1);
     for _ in 0..affordable.clamp(FEWEST_SMOOTHINGS, SMOOTHINGS) {
         let mean: f64 = values.iter().zip(weights).map(|(value, weight)| value * weight).sum();
@@ -146,7 +146,7 @@ fn shares(plan: &Plan, model: &Model, sample: usize) -> Vec<f64> {
         row.iter_mut().for_each(|share| *share /= mass);
         return row;
     }
-    plan.shares(&model.scores.row(sample))
+    plan.shares(&model.scores().row(sample))
 }
 
 /// What a few rows have to say.

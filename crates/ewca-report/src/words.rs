@@ -24,8 +24,8 @@ pub fn accuracy(value: f64) -> String {
 
 /// One sentence.
 pub fn verdict(model: &Model) -> String {
-    let certificate = &model.certificate;
-    let ended = match model.termination {
+    let certificate = model.certificate();
+    let ended = match model.termination() {
         Termination::Converged => "Converged".into(),
         Termination::Stalled => "Not converged (no step lowers the loss any more)".into(),
         other => format!("Not converged ({other})"),
@@ -48,13 +48,13 @@ pub fn findings(model: &Model, features: &[String], warnings: bool) -> Vec<Strin
 }
 
 fn in_words(model: &Model, features: &[String], finding: &Finding) -> Option<String> {
-    let (perplexity, epsilon) = (number(model.perplexity.overall), number(model.epsilon));
+    let (perplexity, epsilon) = (number(model.perplexity().overall), number(model.epsilon()));
     let part = |share: f64| format!("{:.1} %", 100.0 * share);
     Some(match finding {
         Finding::NotConverged { termination } => format!(
             "The fit did not converge: it ended at a relative gradient of {} after {} iterations. {}",
-            accuracy(model.certificate.relative_gradient),
-            model.iterations,
+            accuracy(model.certificate().relative_gradient),
+            model.iterations(),
             match termination {
                 Termination::Stalled => "Ask for a tolerance above that.",
                 Termination::Interrupted => "Fit again, or go on from a checkpoint.",
@@ -103,19 +103,19 @@ fn in_words(model: &Model, features: &[String], finding: &Finding) -> Option<Str
 
 /// The parameters and the certificate.
 pub fn facts(model: &Model) -> Vec<Fact> {
-    let certificate = &model.certificate;
-    let spread = &model.perplexity;
+    let certificate = model.certificate();
+    let spread = &model.perplexity();
     let fact =
         |name: &str, value: String, meaning: &str| Fact { name: name.into(), value, meaning: meaning.to_string() };
     let mut facts = vec![
         fact(
             "Components",
-            format!("{} of {} possible", model.n_components(), model.rank),
+            format!("{} of {} possible", model.n_components(), model.rank()),
             "the rank of the data is the most there can be",
         ),
         fact(
             "Epsilon",
-            number(model.epsilon),
+            number(model.epsilon()),
             "how far mass spreads, in squared units of the data; towards 0 it is PCA",
         ),
         fact(
@@ -123,7 +123,7 @@ pub fn facts(model: &Model) -> Vec<Fact> {
             format!("{} (rows {} to {})", number(spread.overall), number(spread.min), number(spread.max)),
             "over how many samples each one spreads: by the mean entropy, and at the extremes",
         ),
-        fact("Distance to PCA", number(model.distance_to_pca), "between the subspaces; 0 is the same"),
+        fact("Distance to PCA", number(model.distance_to_pca()), "between the subspaces; 0 is the same"),
         fact(
             "Relative gradient",
             accuracy(certificate.relative_gradient),
@@ -137,12 +137,17 @@ pub fn facts(model: &Model) -> Vec<Fact> {
         ),
         fact(
             "Loss",
-            number(model.loss),
+            number(model.loss()),
             "what the fit minimises: the entropic cost of moving samples to their projections",
         ),
         fact(
             "Solver",
-            format!("{}, {} iterations, {} kernel passes", model.solver.name(), model.iterations, model.kernel_passes),
+            format!(
+                "{}, {} iterations, {} kernel passes",
+                model.solver().name(),
+                model.iterations(),
+                model.kernel_passes()
+            ),
             "what the fit took",
         ),
     ];

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use ewca::{Ewca, Matrix, Model, Pca, Samples};
+use ewca::{Ewca, Matrix, Model, ModelParts, Pca, Samples};
 use ewca_report::{Column, Error, Report, Subject, ViewKey, page_bytes};
 
 /// Numbers between -1 and 1 that are the same in every run.
@@ -106,7 +106,7 @@ fn the_page_gets_what_the_fit_found() {
     let keys: Vec<ViewKey> = report.views.iter().map(|view| view.key).collect();
     assert_eq!(keys, [ViewKey::Ewca, ViewKey::Pca, ViewKey::Barycentric]);
     for (view, scores) in
-        report.views.iter().zip([&fits.model.scores, &fits.pca.scores, &fits.model.barycentric_scores()])
+        report.views.iter().zip([fits.model.scores(), &fits.pca.scores, &fits.model.barycentric_scores()])
     {
         for (c, column) in view.columns.iter().enumerate() {
             let shown = numbers(column);
@@ -161,16 +161,24 @@ fn the_page_gets_what_the_fit_found() {
     assert_eq!(classes.silhouettes.len(), 3);
 }
 
+/// The model with something changed.
+fn changed(model: &Model, change: impl FnOnce(&mut ModelParts)) -> Model {
+    let mut parts = model.clone().into_parts();
+    change(&mut parts);
+    Model::from_parts(parts).unwrap()
+}
+
 #[test]
 fn signs_do_not_flip_along_the_path() {
     let (clouds, fits) = small();
     let samples = clouds.samples();
     let mut turned = Fits { model: fits.model.clone(), pca: fits.pca.clone(), path: fits.path.clone() };
-    let path = turned.path.iter_mut().step_by(2).map(|fit| &mut fit.scores);
-    for scores in path.chain([&mut turned.pca.scores]) {
-        for c in 0..3 {
-            scores.column_mut(c).iter_mut().for_each(|z| *z = -*z);
-        }
+    let turn = |scores: &mut Matrix| {
+        (0..3).for_each(|c| scores.column_mut(c).iter_mut().for_each(|z| *z = -*z));
+    };
+    turn(&mut turned.pca.scores);
+    for fit in turned.path.iter_mut().step_by(2) {
+        *fit = changed(fit, |parts| turn(&mut parts.scores));
     }
     let plain = Report::new(&subject(clouds, &samples, fits)).unwrap();
     let other = Report::new(&subject(clouds, &samples, &turned)).unwrap();
@@ -313,17 +321,14 @@ fn ten_thousand_samples_and_twenty_epsilons_stay_below_five_megabytes() {
     let clouds = Clouds::new(10_000, 64);
     let samples = clouds.samples();
     let few = Clouds::new(200, 64);
-    let mut model = Ewca::params(12).epsilon(1.5).fit(&few.samples()).unwrap();
-    let (scores, potential) = (model.scores.clone(), model.potential.clone());
+    let model = Ewca::params(12).epsilon(1.5).fit(&few.samples()).unwrap();
     let mut noise = noise(5);
-    model.scores = Matrix::from_fn(10_000, 12, |i, c| scores.get(i % 200, c) + 0.3 * noise());
-    model.potential = (0..10_000).map(|i| potential[i % 200]).collect();
-    model.weights = vec![1e-4; 10_000];
-    let path = (0..20).map(|step| {
-        let mut fit = model.clone();
-        fit.epsilon *= 1.3f64.powi(step);
-        fit
+    let model = changed(&model, |parts| {
+        parts.scores = Matrix::from_fn(10_000, 12, |i, c| model.scores().get(i % 200, c) + 0.3 * noise());
+        parts.potential = (0..10_000).map(|i| model.potential()[i % 200]).collect();
+        parts.weights = vec![1e-4; 10_000];
     });
+    let path = (0..20).map(|step| changed(&model, |parts| parts.epsilon *= 1.3f64.powi(step)));
     let fits = Fits { path: path.collect(), pca: Ewca::params(12).pca(&samples).unwrap(), model };
     let report = Report::new(&subject(&clouds, &samples, &fits)).unwrap();
     let html = report.to_html();

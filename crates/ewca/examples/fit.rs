@@ -15,15 +15,15 @@ pub fn main() -> Result<(), ewca::Error> {
     let samples = Samples::new(&data, 60, 5)?;
     let model = Ewca::params(2).epsilon(1.0).fit(&samples)?;
 
-    println!("{} after {} iterations, loss {:.4}", model.termination, model.iterations, model.loss);
-    for (j, share) in model.explained_variance_ratio.iter().enumerate() {
-        let loadings: Vec<String> = model.components.column(j).iter().map(|u| format!("{u:6.3}")).collect();
+    println!("{} after {} iterations, loss {:.4}", model.termination(), model.iterations(), model.loss());
+    for (j, share) in model.explained_variance_ratio().iter().enumerate() {
+        let loadings: Vec<String> = model.components().column(j).iter().map(|u| format!("{u:6.3}")).collect();
         println!("component {}: {:4.1} % of the variance, loadings {}", j + 1, 100.0 * share, loadings.join(" "));
     }
-    println!("sample 0 is at {:.3?}", model.scores.row(0));
+    println!("sample 0 is at {:.3?}", model.scores().row(0));
 
     // The certificate holds whatever the solver did.
-    let certificate = &model.certificate;
+    let certificate = model.certificate();
     println!(
         "plan accurate to {:.0e}, components to {:.0e}",
         certificate.marginal_error, certificate.relative_gradient

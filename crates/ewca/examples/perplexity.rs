@@ -12,9 +12,9 @@ fn groups() -> Vec<f64> {
 pub fn main() -> Result<(), ewca::Error> {
     let data = groups();
     let model = Ewca::params(1).perplexity(6.0).fit(&Samples::new(&data, 40, 2)?)?;
-    let spread = &model.perplexity;
+    let spread = &model.perplexity();
     println!("perplexity {:.2} (rows from {:.2} to {:.2})", spread.overall, spread.min, spread.max);
-    println!("by epsilon {:.4}", model.epsilon);
+    println!("by epsilon {:.4}", model.epsilon());
 
     let plan = model.plan();
     for sample in [0, 35] {

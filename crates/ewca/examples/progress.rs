@@ -17,19 +17,19 @@ pub fn main() -> Result<(), ewca::Error> {
         if now.iteration < 3 { Control::Continue } else { Control::Stop }
     };
     let stopped = params.fit_observed(&samples, &mut observer)?;
-    assert_eq!(stopped.termination, Termination::Interrupted);
+    assert_eq!(stopped.termination(), Termination::Interrupted);
 
     // A state goes on to the same bits as a fit that nobody stopped.
     if let Some(state) = kept {
         let model = params.resume(&samples, state, &mut Unobserved)?;
-        println!("{} after {} iterations", model.termination, model.iterations);
-        assert_eq!(model.scores, params.fit(&samples)?.scores);
+        println!("{} after {} iterations", model.termination(), model.iterations());
+        assert_eq!(model.scores(), params.fit(&samples)?.scores());
     }
 
     // Each epsilon from its smaller neighbour's result.
     for model in params.path(&samples, &geometric(0.1, 10.0, 5))? {
-        let share: f64 = model.explained_variance_ratio.iter().sum();
-        let (epsilon, spread) = (model.epsilon, model.perplexity.overall);
+        let share: f64 = model.explained_variance_ratio().iter().sum();
+        let (epsilon, spread) = (model.epsilon(), model.perplexity().overall);
         println!("epsilon {epsilon:7.3}: perplexity {spread:5.2}, {:.1} % of the variance", 100.0 * share);
     }
     Ok(())

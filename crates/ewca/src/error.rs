@@ -164,6 +164,12 @@ pub enum Error {
         /// What does not match.
         what: &'static str,
     },
+    /// Parts that do not make a model.
+    #[error("these parts make no model: {what}")]
+    Model {
+        /// What is wrong with them.
+        what: String,
+    },
     /// An observer stopped the fit before there was anything to return.
     #[error("the fit was stopped before its first iteration: there is no result yet")]
     Stopped,

@@ -19,8 +19,8 @@
 //! let model = Ewca::params(1).epsilon(2.0).fit(&samples)?;
 //!
 //! assert!(model.converged());
-//! assert_eq!(model.scores.rows(), 6);
-//! println!("{:.0}% of the variance", 100.0 * model.explained_variance_ratio[0]);
+//! assert_eq!(model.scores().rows(), 6);
+//! println!("{:.0}% of the variance", 100.0 * model.explained_variance_ratio()[0]);
 //!
 //! // Who is near whom: sample 0 shares its mass with its own group.
 //! let partners: Vec<usize> = model.plan().partners(0, 3).iter().map(|p| p.0).collect();
@@ -105,6 +105,12 @@
 //! scale, so it makes a better knob: [`Params::perplexity`]. When nothing is given, it is [`DEFAULT_PERPLEXITY`]. [`CheckedParams::path`] fits a whole sequence of
 //! epsilons, each from its smaller neighbour.
 //!
+//! # Variances
+//!
+//! Loss, certificate and epsilon are in units of `sum_i a_i z_i^2`, with weights that sum to 1. What is *told* as the variance of a component
+//! ([`Model::explained_variance`], [`Pca::explained_variance`]) is divided by `n - 1` as PCA's users expect: by `1 - 1/N` for counts that sum to
+//! `N`, by `1 - sum_i a_i^2` for weights.
+//!
 //! # Limits
 //!
 //! - F is not convex. The lowest of the starts that a fit makes is usually the best optimum known, not certainly: see [`Model::starts`], and
@@ -159,8 +165,8 @@ mod transport;
 pub use error::{Error, Result};
 pub use fit::{
     Approximation, Certificate, CheckedParams, Control, DEFAULT_COMPONENTS, DEFAULT_EPSILONS, DEFAULT_PERPLEXITY, Ewca,
-    Finding, FitState, Iteration, Model, Observer, Params, Pca, Perplexity, Phase, Progress, Start, Termination,
-    Timings, Unobserved, geometric,
+    Finding, FitState, Iteration, Model, ModelParts, Observer, Params, Pca, Perplexity, Phase, Progress, Start,
+    Termination, Timings, Unobserved, geometric,
 };
 #[cfg(feature = "linfa")]
 pub use interop::linfa;

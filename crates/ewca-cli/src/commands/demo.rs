@@ -54,12 +54,12 @@ pub fn run(job: &DemoJob, console: Console) -> Result<Outcome, Failure> {
     let fit = fit_clock.elapsed();
     let pca = wanted.pca(&samples).map_err(refused)?;
     let spreads = spreads(&params, &samples, &pca, &model, &test)?;
-    let epsilons = geometric(PATH_FROM * model.epsilon, PATH_TO * model.epsilon, PATH_STEPS);
+    let epsilons = geometric(PATH_FROM * model.epsilon(), PATH_TO * model.epsilon(), PATH_STEPS);
     let path = wanted.path(&samples, &epsilons).map_err(refused)?;
 
     let times = Times { read, fit, total: clock.elapsed() };
     let columns = RoleColumns { label: Some("class".into()), id: Some("sample".into()) };
-    let file = train.model_file(model, params, columns, train.checksum());
+    let file = train.model_file(model, columns, train.checksum());
     let mut summary = Summary::new(source_of(&train), &wanted, &file.model, times);
     let results = Results { train: &train, samples: &samples, file: &file, pca: &pca, path: &path };
     let report = results.write(&mut folder, job.report.clone(), &mut summary, console)?;
@@ -155,9 +155,9 @@ fn spreads(
     let spread = |name: String, model: &Model| {
         Ok::<_, Failure>(Spread {
             name,
-            perplexity: model.perplexity.overall,
-            variance: model.explained_variance_ratio.iter().sum(),
-            scores: model.scores.clone(),
+            perplexity: model.perplexity().overall,
+            variance: model.explained_variance_ratio().iter().sum(),
+            scores: model.scores().clone(),
             new_scores: new_scores(model, test)?,
         })
     };
@@ -169,7 +169,7 @@ fn spreads(
             scores: pca.scores.clone(),
             new_scores: test.samples().and_then(|test| pca.transform(&test)).map_err(refused)?,
         },
-        spread(format!("{:.0} (this fit)", model.perplexity.overall), model)?,
+        spread(format!("{:.0} (this fit)", model.perplexity().overall), model)?,
     ];
     for perplexity in OTHER_PERPLEXITIES {
         let other = params.clone().perplexity(perplexity).fit(samples).map_err(refused)?;
@@ -195,11 +195,11 @@ fn the_fit(model: &Model, times: Times) -> String {
         "\nEWCA with {COMPONENTS} components, {} after {} iterations in {}.\nEpsilon {} was found so that each sample \
          spreads over about {:.0} samples\n(perplexity {}, the default).\n\n{}",
         how_it_ended(model),
-        model.iterations,
+        model.iterations(),
         time(times.fit),
-        number(model.epsilon),
-        model.perplexity.overall,
-        number(model.perplexity.overall),
+        number(model.epsilon()),
+        model.perplexity().overall,
+        number(model.perplexity().overall),
         explained_variance(model)
     )
 }
@@ -240,7 +240,7 @@ fn new_scores(model: &Model, test: &Dataset) -> Result<Matrix, Failure> {
 
 /// The first two scores: capitals are the samples of the fit, small letters the new ones.
 fn scatter(model: &Model, train: &Dataset, test: &Dataset) -> Result<String, Failure> {
-    let (scores, new_scores) = (&model.scores, new_scores(model, test)?);
+    let (scores, new_scores) = (model.scores(), new_scores(model, test)?);
     let classes: BTreeSet<&str> = train.labels().iter().map(String::as_str).collect();
     let letters = plot::letters(&classes);
     let letter = |label: &str| letters.iter().find(|(class, _)| *class == label).map_or('?', |(_, letter)| *letter);
@@ -280,7 +280,7 @@ fn partners(model: &Model, train: &Dataset) -> String {
     }
     let own: f64 = (0..labels.len())
         .map(|i| {
-            let shares = plan.shares(&model.scores.row(i));
+            let shares = plan.shares(&model.scores().row(i));
             shares.iter().zip(labels).filter(|(_, label)| **label == labels[i]).map(|(share, _)| share).sum::<f64>()
         })
         .sum();

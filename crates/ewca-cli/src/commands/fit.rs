@@ -85,7 +85,7 @@ fn fit(job: &FitJob, coordinator: &impl Coordinator, console: Console) -> Result
     let Some(folder) = folder else { return Ok(outcome) };
 
     let columns = RoleColumns { label: job.table.read.label.clone(), id: job.table.read.id.clone() };
-    let file = data.model_file(model, job.params.clone(), columns, training_checksum);
+    let file = data.model_file(model, columns, training_checksum);
     let times = Times { read, fit, total: clock.elapsed() };
     let results = Results { job, data, samples: &samples, params: &params, file: &file, times, peak };
     results.write(folder, !coordinator.shares_rows(), console)?;
@@ -210,8 +210,9 @@ impl Results<'_> {
     fn stage_exports(&self) -> (Vec<(Written, Staged)>, Option<Failure>) {
         let (data, model) = (self.data, &self.file.model);
         // A fit that was stopped is still written everywhere; Ctrl-C after the fit stops the writing.
-        let stop = || model.termination != Termination::Interrupted && interrupt::requested();
-        self.job.exports.stage(Exporting { input: &self.job.table.input, data, model, stop: &stop })
+        let stop = || model.termination() != Termination::Interrupted && interrupt::requested();
+        let (input, layer) = (&self.job.table.input, self.job.table.read.array.as_deref());
+        self.job.exports.stage(Exporting { input, data, model, layer, stop: &stop })
     }
 
     /// Adds the report, where one is wanted and nothing has failed.

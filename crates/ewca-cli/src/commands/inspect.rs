@@ -93,15 +93,15 @@ fn about_model(input: &Input, file: &ModelFile) -> String {
             + &classes,
     );
     line("components", model.n_components().to_string());
-    line("epsilon", number(model.epsilon));
-    line("perplexity", number(model.perplexity.overall));
-    line("explained", percent(model.explained_variance_ratio.iter().sum()));
-    line("ended", format!("{} (relative gradient {:.0e})", model.termination, model.certificate.relative_gradient));
-    if let Some(near) = &model.certificate.approximation {
+    line("epsilon", number(model.epsilon()));
+    line("perplexity", number(model.perplexity().overall));
+    line("explained", percent(model.explained_variance_ratio().iter().sum()));
+    line("ended", format!("{} (relative gradient {:.0e})", model.termination(), model.certificate().relative_gradient));
+    if let Some(near) = &model.certificate().approximation {
         let landmarks = count(near.landmarks, "landmark");
         line("kernel", format!("approximate ({landmarks}); plan off by {:.0e} by exact rows", near.marginal_error));
     }
-    line("collapsed", if model.certificate.collapsed { "yes" } else { "no" }.into());
+    line("collapsed", if model.certificate().collapsed { "yes" } else { "no" }.into());
     line("preprocessing", steps(file));
     line("features", some_names(&file.preprocessing.features));
     line("training data", format!("checksum {:016x}", file.training_checksum));
@@ -128,11 +128,11 @@ fn model_record(input: &Input, file: &ModelFile) -> serde_json::Value {
         "n_samples": model.n_samples(),
         "n_features": model.n_features(),
         "n_components": model.n_components(),
-        "epsilon": model.epsilon,
-        "perplexity": model.perplexity,
-        "explained_variance_ratio": model.explained_variance_ratio,
-        "certificate": model.certificate,
-        "termination": model.termination.name(),
+        "epsilon": model.epsilon(),
+        "perplexity": model.perplexity(),
+        "explained_variance_ratio": model.explained_variance_ratio(),
+        "certificate": model.certificate(),
+        "termination": model.termination().name(),
         "preprocessing": file.preprocessing.steps,
         "training_checksum": format!("{:016x}", file.training_checksum),
     })

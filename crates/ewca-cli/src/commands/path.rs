@@ -94,13 +94,13 @@ fn for_programs(models: &[Model], job: &PathJob, console: Console) {
     for model in models {
         console.report(&json!({
             "event": "step",
-            "epsilon": model.epsilon,
-            "perplexity": model.perplexity.overall,
-            "loss": model.loss,
-            "explained_variance_ratio": model.explained_variance_ratio.iter().sum::<f64>(),
+            "epsilon": model.epsilon(),
+            "perplexity": model.perplexity().overall,
+            "loss": model.loss(),
+            "explained_variance_ratio": model.explained_variance_ratio().iter().sum::<f64>(),
             "eigenvalue": last_eigenvalue(model),
-            "distance_to_pca": model.distance_to_pca,
-            "collapsed": model.certificate.collapsed,
+            "distance_to_pca": model.distance_to_pca(),
+            "collapsed": model.certificate().collapsed,
             "converged": model.converged(),
         }));
     }
@@ -109,7 +109,7 @@ fn for_programs(models: &[Model], job: &PathJob, console: Console) {
 
 /// The worst of how the fits ended.
 fn ending(models: &[Model]) -> Outcome {
-    let any = |termination| models.iter().any(|model| model.termination == termination);
+    let any = |termination| models.iter().any(|model| model.termination() == termination);
     if any(Termination::Interrupted) {
         return Outcome::Interrupted;
     }
@@ -138,8 +138,8 @@ fn fitted(samples: &Samples<'_>, params: &Params, steps: &Steps, watcher: &mut W
 
 /// The fit that a report begins with: the one whose perplexity is nearest to the default, among those that have not collapsed.
 fn of_the_path(models: &[Model]) -> Option<&Model> {
-    let distance = |model: &Model| (model.perplexity.overall / DEFAULT_PERPLEXITY).ln().abs();
-    let standing = models.iter().filter(|model| !model.certificate.collapsed);
+    let distance = |model: &Model| (model.perplexity().overall / DEFAULT_PERPLEXITY).ln().abs();
+    let standing = models.iter().filter(|model| !model.certificate().collapsed);
     standing.min_by(|a, b| distance(a).total_cmp(&distance(b))).or(models.first())
 }
 
@@ -150,10 +150,10 @@ pub fn automatic(samples: &Samples<'_>, params: &Params, watcher: &mut Watcher) 
     let factor = epsilons[1] / epsilons[0];
     for _ in 0..FURTHER {
         let Some(model) = models.last() else { break };
-        if model.certificate.collapsed || interrupt::requested() {
+        if model.certificate().collapsed || interrupt::requested() {
             break;
         }
-        let next = params.clone().start(Start::Loadings(model.components.clone())).epsilon(factor * model.epsilon);
+        let next = params.clone().start(Start::Loadings(model.components().clone())).epsilon(factor * model.epsilon());
         models.push(next.check()?.fit_observed(samples, watcher)?);
     }
     Ok(models)
@@ -161,19 +161,19 @@ pub fn automatic(samples: &Samples<'_>, params: &Params, watcher: &mut Watcher) 
 
 /// The k-th eigenvalue of M: the one that collapses first.
 fn last_eigenvalue(model: &Model) -> f64 {
-    model.certificate.eigenvalues.last().copied().unwrap_or(f64::NAN)
+    model.certificate().eigenvalues.last().copied().unwrap_or(f64::NAN)
 }
 
 fn row(model: &Model) -> [f64; 9] {
     [
-        model.epsilon,
-        model.perplexity.overall,
-        model.loss,
-        model.explained_variance.iter().sum(),
-        model.explained_variance_ratio.iter().sum(),
+        model.epsilon(),
+        model.perplexity().overall,
+        model.loss(),
+        model.explained_variance().iter().sum(),
+        model.explained_variance_ratio().iter().sum(),
         last_eigenvalue(model),
-        model.distance_to_pca,
-        f64::from(u8::from(model.certificate.collapsed)),
+        model.distance_to_pca(),
+        f64::from(u8::from(model.certificate().collapsed)),
         f64::from(u8::from(model.converged())),
     ]
 }
@@ -181,14 +181,14 @@ fn row(model: &Model) -> [f64; 9] {
 /// The largest epsilon before the first collapsed one, and that one: in ascending order of epsilon.
 fn collapse(models: &[Model]) -> Option<(Option<f64>, f64)> {
     let mut order: Vec<&Model> = models.iter().collect();
-    order.sort_by(|a, b| a.epsilon.total_cmp(&b.epsilon));
-    let first = order.iter().position(|model| model.certificate.collapsed)?;
-    Some((first.checked_sub(1).map(|before| order[before].epsilon), order[first].epsilon))
+    order.sort_by(|a, b| a.epsilon().total_cmp(&b.epsilon()));
+    let first = order.iter().position(|model| model.certificate().collapsed)?;
+    Some((first.checked_sub(1).map(|before| order[before].epsilon()), order[first].epsilon()))
 }
 
 /// How many fits did not converge, and what to do about it.
 fn not_converged(models: &[Model]) -> Option<String> {
-    let ended = |termination| models.iter().filter(|model| model.termination == termination).count();
+    let ended = |termination| models.iter().filter(|model| model.termination() == termination).count();
     let (limit, stalled) = (ended(Termination::MaxIterations), ended(Termination::Stalled));
     if ended(Termination::Interrupted) > 0 {
         return Some(format!("interrupted after {}", count(models.len(), "fit")));
@@ -214,7 +214,7 @@ fn console_summary(models: &[Model], steps: &Preprocessing) -> String {
         "PCA distance"
     );
     for model in models {
-        let mark = match (model.certificate.collapsed, model.converged()) {
+        let mark = match (model.certificate().collapsed, model.converged()) {
             (true, _) => " *",
             (_, false) => " ?",
             _ => "",
@@ -222,12 +222,12 @@ fn console_summary(models: &[Model], steps: &Preprocessing) -> String {
         let _ = writeln!(
             text,
             "  {:>10} {:>10} {:>11} {:>10} {:>12} {:>12}{mark}",
-            number(model.epsilon),
-            number(model.perplexity.overall),
-            number(model.loss),
-            percent(model.explained_variance_ratio.iter().sum()),
+            number(model.epsilon()),
+            number(model.perplexity().overall),
+            number(model.loss()),
+            percent(model.explained_variance_ratio().iter().sum()),
             number(last_eigenvalue(model)),
-            number(model.distance_to_pca),
+            number(model.distance_to_pca()),
         );
     }
     let said = match collapse(models) {

@@ -29,8 +29,8 @@ pub fn run(job: &ReportJob, console: Console) -> Result<Outcome, Failure> {
     let name = job.table.input.name();
     let report =
         Reporting { components: file.model.n_components(), steps: if job.path { DEFAULT_EPSILONS } else { 0 } };
-    let plan =
-        MemoryPlan { params: &file.params, limits: job.limits, file: &name, report: Some(report), exports: None };
+    let params = file.model.params().params();
+    let plan = MemoryPlan { params, limits: job.limits, file: &name, report: Some(report), exports: None };
     let mut prepared = Preparation { table: &job.table, purpose: Purpose::Known(&file), plan }.whole(console)?;
     let data = &mut prepared.data;
     if data.table.checksum() != file.training_checksum {

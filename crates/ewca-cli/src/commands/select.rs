@@ -167,9 +167,9 @@ fn verdict(recommended: &Recommendation, splits: usize) -> String {
 fn standing(samples: &Samples<'_>, k: usize) -> ewca::Result<Model> {
     const TRIES: usize = 6;
     let mut model = Ewca::params(k).fit(samples)?;
-    let mut spread = model.perplexity.overall - 1.0;
+    let mut spread = model.perplexity().overall - 1.0;
     for _ in 0..TRIES {
-        if !model.certificate.collapsed || spread.is_nan() || spread <= 0.0 {
+        if !model.certificate().collapsed || spread.is_nan() || spread <= 0.0 {
             break;
         }
         spread *= 0.5;
@@ -188,14 +188,14 @@ fn suggest(samples: &Samples<'_>, pca: &Pca, job: &SelectJob, console: Console) 
     let strong = pca.explained_variance.iter().enumerate().take_while(|(i, v)| **v > stick(*i)).count();
     let k = *components.iter().rev().find(|&&k| k <= strong).unwrap_or(&components[0]);
     let model = standing(samples, k)?;
-    let collapsed = model.certificate.collapsed;
+    let collapsed = model.certificate().collapsed;
     let mut reason = format!(
         "{strong} of the principal components are larger than pieces of a stick broken at random, so k = {k}. Epsilon {} spreads each \
          sample over about {} others. On 37 labelled sets that made classes a little more compact than PCA did, and nearest \
          neighbours no better; no rule without labels did better. This is a rule of thumb, not a measurement: give --label to have \
          k and epsilon judged.",
-        number(model.epsilon),
-        number(model.perplexity.overall),
+        number(model.epsilon()),
+        number(model.perplexity().overall),
     );
     if collapsed {
         reason = format!(
@@ -203,9 +203,9 @@ fn suggest(samples: &Samples<'_>, pca: &Pca, job: &SelectJob, console: Console) 
              of components with -k, or look at the data with `ewca path`."
         );
     }
-    let perplexity = format!("{:.*}", if model.perplexity.overall < 2.0 { 2 } else { 1 }, model.perplexity.overall);
+    let perplexity = format!("{:.*}", if model.perplexity().overall < 2.0 { 2 } else { 1 }, model.perplexity().overall);
     let command = command(job).option("-k", Some(k)).option("--perplexity", Some(&perplexity));
-    let explained = percent(model.explained_variance_ratio.iter().sum());
+    let explained = percent(model.explained_variance_ratio().iter().sum());
     if collapsed {
         console.say(&format!("\n{}\n", wrapped(&reason, 0)));
     } else {
@@ -218,8 +218,8 @@ fn suggest(samples: &Samples<'_>, pca: &Pca, job: &SelectJob, console: Console) 
     console.report(&json!({
         "event": "suggestion",
         "k": k,
-        "epsilon": model.epsilon,
-        "perplexity": model.perplexity.overall,
+        "epsilon": model.epsilon(),
+        "perplexity": model.perplexity().overall,
         "collapsed": collapsed,
         "reason": reason,
         "command": (!collapsed).then(|| command.on_one_line()),

@@ -64,7 +64,7 @@ pub struct ConsoleSummary<'a> {
 
 /// What is known of the optimum: F is not convex.
 fn starts(model: &Model) -> String {
-    match (model.starts, model.agreeing_starts) {
+    match (model.starts(), model.agreeing_starts()) {
         (1, _) => "local (one start was made)".into(),
         (starts, agreeing) if starts == agreeing => format!("local; {starts} starts agreed"),
         (starts, _) => format!("local; the lowest of {starts} starts"),
@@ -80,7 +80,7 @@ impl ConsoleSummary<'_> {
 
     fn in_words(&self, finding: &Finding) -> Option<String> {
         let model = self.model;
-        let (perplexity, epsilon) = (number(model.perplexity.overall), number(model.epsilon));
+        let (perplexity, epsilon) = (number(model.perplexity().overall), number(model.epsilon()));
         Some(match finding {
             Finding::NotConverged { termination } => self.why_not_converged(*termination),
             Finding::PoorApproximation(near) => format!(
@@ -127,13 +127,13 @@ impl ConsoleSummary<'_> {
 
     fn why_not_converged(&self, termination: Termination) -> String {
         let model = self.model;
-        let gradient = accuracy(model.certificate.relative_gradient);
-        let (tolerance, iterations) = (accuracy(self.wanted.tolerance()), count(model.iterations, "iteration"));
+        let gradient = accuracy(model.certificate().relative_gradient);
+        let (tolerance, iterations) = (accuracy(self.wanted.tolerance()), count(model.iterations(), "iteration"));
         match termination {
             Termination::Interrupted => format!(
                 "interrupted after {iterations}: this is the best result so far (relative gradient {gradient}, wanted {tolerance})"
             ),
-            Termination::Stalled if model.certificate.approximation.is_some() => format!(
+            Termination::Stalled if model.certificate().approximation.is_some() => format!(
                 "not converged: no step lowers the loss of the approximate kernel any more (relative gradient {gradient}, wanted \
                  {tolerance}); use more landmarks (--approximate), or loosen --tolerance"
             ),
@@ -144,7 +144,7 @@ impl ConsoleSummary<'_> {
             _ => format!(
                 "not converged after {iterations} (relative gradient {gradient}, wanted {tolerance}); raise --max-iterations, loosen \
                  --tolerance{}",
-                if model.solver.name() == "lbfgs" { "" } else { ", or use --solver lbfgs" }
+                if model.solver().name() == "lbfgs" { "" } else { ", or use --solver lbfgs" }
             ),
         }
     }
@@ -172,7 +172,7 @@ impl ConsoleSummary<'_> {
     }
 
     fn verdict(&self) -> String {
-        let certificate = &self.model.certificate;
+        let certificate = self.model.certificate();
         let near = certificate.approximation;
         let kernel = near.map_or(String::new(), |near| format!(" for {}", approximate_kernel(&near)));
         let subspace = if self.model.converged() {
@@ -193,15 +193,15 @@ impl ConsoleSummary<'_> {
 
     fn parameters(&self) -> String {
         let Self { model, .. } = self;
-        let spread = &model.perplexity;
+        let spread = &model.perplexity();
         let mut text = String::new();
-        let (k, rank, omitted) = (model.n_components(), model.rank, model.certificate.omitted_variance);
+        let (k, rank, omitted) = (model.n_components(), model.rank(), model.certificate().omitted_variance);
         let room = match omitted > 0.0 {
             true => format!("{k} in {rank} leading axes ({} of the variance is outside)", percent(omitted)),
             false => format!("{k} of {rank} possible (the rank of the data)"),
         };
         line(&mut text, "components", &room);
-        line(&mut text, "epsilon", &number(model.epsilon));
+        line(&mut text, "epsilon", &number(model.epsilon()));
         line(
             &mut text,
             "perplexity",
@@ -218,7 +218,7 @@ impl ConsoleSummary<'_> {
             "",
             &format!("(a sample spreads over about {:.0} of the {})", spread.overall, model.n_samples()),
         );
-        if let Some(near) = &model.certificate.approximation {
+        if let Some(near) = &model.certificate().approximation {
             let rows = count(near.rows, "exact row");
             line(&mut text, "kernel", &format!("approximate, by {}; {rows} tell:", count(near.landmarks, "landmark")));
             let (mean, worst) = (accuracy(near.marginal_error), accuracy(near.worst_row));
@@ -226,31 +226,35 @@ impl ConsoleSummary<'_> {
             line(&mut text, "", &format!("relative gradient {}", accuracy(near.relative_gradient)));
         }
         line(&mut text, "optimum", &starts(model));
-        line(&mut text, "distance to PCA", &format!("{} (0: the same subspace)", number(model.distance_to_pca)));
+        line(&mut text, "distance to PCA", &format!("{} (0: the same subspace)", number(model.distance_to_pca())));
         text
     }
 
     /// What the fit took: with -v.
     fn effort(&self) -> String {
         let Self { model, times, .. } = self;
-        let certificate = &model.certificate;
+        let certificate = model.certificate();
         let mut text = String::new();
-        line(&mut text, "solver", &format!("{}, {}", model.solver.name(), count(model.iterations, "iteration")));
-        line(&mut text, "kernel passes", &format!("{} at {} each", model.kernel_passes, time(time_per_pass(model))));
+        line(&mut text, "solver", &format!("{}, {}", model.solver().name(), count(model.iterations(), "iteration")));
+        line(&mut text, "kernel passes", &format!("{} at {} each", model.kernel_passes(), time(time_per_pass(model))));
         if certificate.skipped_mass > 0.0 {
-            let (share, mass) = (percent(model.kernel_share), accuracy(certificate.skipped_mass));
+            let (share, mass) = (percent(model.kernel_share()), accuracy(certificate.skipped_mass));
             line(
                 &mut text,
                 "",
                 &format!("over {share} of the pairs; the others have at most {mass} of the plan's mass"),
             );
         }
-        line(&mut text, "loss", &format!("{} (duality gap {})", number(model.loss), accuracy(certificate.duality_gap)));
+        line(
+            &mut text,
+            "loss",
+            &format!("{} (duality gap {})", number(model.loss()), accuracy(certificate.duality_gap)),
+        );
         let eigenvalues: Vec<String> = certificate.eigenvalues.iter().take(5).map(|&x| number(x)).collect();
         let more = if certificate.eigenvalues.len() > 5 { " .." } else { "" };
         let next = certificate.next_eigenvalue.map_or(String::new(), |next| format!("; next {}", number(next)));
         line(&mut text, "eigenvalues of M", &format!("{}{more}{next}", eigenvalues.join(" ")));
-        let timings = &model.timings;
+        let timings = &model.timings();
         line(
             &mut text,
             "time",
@@ -295,7 +299,7 @@ pub fn explained_variance(model: &Model) -> String {
     let mut text = format!("  {:<12}{:>12}{:>12}{:>12}\n", "component", "variance", "explained", "so far");
     let mut so_far = 0.0;
     for (component, (variance, ratio)) in
-        model.explained_variance.iter().zip(&model.explained_variance_ratio).enumerate()
+        model.explained_variance().iter().zip(model.explained_variance_ratio()).enumerate()
     {
         so_far += ratio;
         if component < SHOWN_COMPONENTS {
@@ -307,7 +311,7 @@ pub fn explained_variance(model: &Model) -> String {
         let rest = format!("... {} more", model.n_components() - SHOWN_COMPONENTS);
         let _ = writeln!(text, "  {rest}");
     }
-    let total = number(model.explained_variance.iter().sum());
+    let total = number(model.explained_variance().iter().sum());
     let _ = writeln!(text, "  {:<12}{total:>12}{:>12}", "total", percent(so_far));
     text
 }
@@ -315,8 +319,8 @@ pub fn explained_variance(model: &Model) -> String {
 /// The mean time of one pass over the kernel, with all else that an iteration does.
 fn time_per_pass(model: &Model) -> Duration {
     // The certificate's passes are in the finish.
-    let passes = model.history.last().map_or(model.kernel_passes, |last| last.kernel_passes);
-    model.timings.iterations.div_f64(passes.max(1) as f64)
+    let passes = model.history().last().map_or(model.kernel_passes(), |last| last.kernel_passes);
+    model.timings().iterations.div_f64(passes.max(1) as f64)
 }
 
 fn line(text: &mut String, name: &str, value: &str) {

@@ -33,9 +33,9 @@ pub enum Outcome {
 impl Outcome {
     /// How a fit ended.
     pub fn of(model: &Model) -> Self {
-        match model.termination {
+        match model.termination() {
             Termination::Interrupted => Self::Interrupted,
-            Termination::Converged if model.certificate.collapsed => Self::Collapsed,
+            Termination::Converged if model.certificate().collapsed => Self::Collapsed,
             Termination::Converged => Self::Success,
             _ => Self::NotConverged,
         }

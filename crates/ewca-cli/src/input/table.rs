@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ewca::{Matrix, Model, Params, Samples};
+use ewca::{Matrix, Model, Samples};
 use ewca_io::{
     FittedPreprocessing, ModelFile, Preprocessing, ReadOptions, RoleColumns, Table, TableFile, Values, is_stream,
     read_stream, read_stream_at, readable_in_parts,
@@ -194,14 +194,13 @@ impl Dataset {
     }
 
     /// A model of this table, as it is kept. The checksum of the table is given, since not every process that shares it knows it.
-    pub fn model_file(&self, model: Model, params: Params, columns: RoleColumns, training_checksum: u64) -> ModelFile {
+    pub fn model_file(&self, model: Model, columns: RoleColumns, training_checksum: u64) -> ModelFile {
         ModelFile {
             model,
             preprocessing: self.preprocessing.clone(),
             ids: self.ids.clone(),
             labels: self.table.labels.clone(),
             columns,
-            params,
             program: env!("CARGO_PKG_VERSION").into(),
             training_checksum,
             has_checksum: true,

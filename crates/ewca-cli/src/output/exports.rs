@@ -66,6 +66,8 @@ pub struct Exporting<'a> {
     pub data: &'a Dataset,
     /// The fit.
     pub model: &'a Model,
+    /// The layer of an AnnData file that was fitted, where one was named.
+    pub layer: Option<&'a str>,
     /// Whether the user wants to stop.
     pub stop: &'a (dyn Fn() -> bool + Sync),
 }
@@ -161,12 +163,12 @@ fn is_parquet(file: &Path) -> bool {
 
 /// The scores in the format of the file's extension.
 pub fn stage_scores(file: &Path, data: &Dataset, model: &Model) -> Result<Staged, ewca_io::Error> {
-    stage_matrix(file, &id_columns(&data.ids, data.table.labels.as_deref()), &model.scores)
+    stage_matrix(file, &id_columns(&data.ids, data.table.labels.as_deref()), model.scores())
 }
 
 /// The loadings in the format of the file's extension.
 pub fn stage_loadings(file: &Path, data: &Dataset, model: &Model) -> Result<Staged, ewca_io::Error> {
-    stage_matrix(file, &[TextColumn { name: "feature", cells: &data.table.features }], &model.components)
+    stage_matrix(file, &[TextColumn { name: "feature", cells: &data.table.features }], model.components())
 }
 
 fn stage_matrix(file: &Path, texts: &[TextColumn<'_>], matrix: &ewca::Matrix) -> Result<Staged, ewca_io::Error> {
@@ -216,7 +218,7 @@ fn stage_annotated(
 ) -> Result<Staged, ewca_io::Error> {
     let Exporting { data, model, stop, .. } = from;
     let stopped = |source| ewca_io::Error::Write { file: file.display().to_string(), source };
-    let (scores, loadings) = (model.scores.to_row_major(), model.components.to_row_major());
+    let (scores, loadings) = (model.scores().to_row_major(), model.components().to_row_major());
     let partners = as_sparse(strongest(plan, 0..plan.len(), partners, stop), plan.len());
     go_on(stop).map_err(stopped)?;
     let results = AnnDataResults {
@@ -226,7 +228,7 @@ fn stage_annotated(
         features: &data.table.features,
         loadings: &loadings,
         plan: Some(&partners),
-        parameters: &parameters(model),
+        parameters: &parameters(model, from.layer),
     };
     stage_anndata(source, file, &results)
 }
@@ -260,26 +262,37 @@ fn as_sparse(mut sorted: Vec<Partner>, samples: usize) -> SparseValues {
     }
 }
 
-fn parameters(model: &Model) -> Vec<(String, Parameter)> {
+/// What goes into `uns["ewca"]`, by the names that `ewca.scanpy` in Python has for it.
+fn parameters(model: &Model, layer: Option<&str>) -> Vec<(String, Parameter)> {
     let numbers = |values: &[f64]| Parameter::Numbers(values.to_vec());
-    let approximate = model.certificate.approximation.map(|near| {
+    let text = |text: &str| Parameter::Text(text.into());
+    let named = |(name, value): (&str, Parameter)| (name.to_string(), value);
+    let params = [
+        ("n_comps", Parameter::Integer(model.n_components() as i64)),
+        ("solver", text(model.solver().name())),
+        ("tol", Parameter::Number(model.params().tolerance())),
+        ("use_highly_variable", Parameter::Flag(false)),
+    ];
+    let params = params.into_iter().chain(layer.map(|layer| ("layer", text(layer))));
+    let certificate = model.certificate();
+    let approximate = certificate.approximation.map(|near| {
         [
             ("approximate_landmarks", Parameter::Integer(near.landmarks as i64)),
             ("approximate_marginal_error", Parameter::Number(near.marginal_error)),
         ]
     });
     let always = [
-        ("version", Parameter::Text(env!("CARGO_PKG_VERSION").into())),
-        ("solver", Parameter::Text(model.solver.name().into())),
-        ("termination", Parameter::Text(model.termination.name().into())),
-        ("n_components", Parameter::Integer(model.n_components() as i64)),
-        ("collapsed", Parameter::Integer(model.certificate.collapsed.into())),
-        ("epsilon", Parameter::Number(model.epsilon)),
-        ("perplexity", Parameter::Number(model.perplexity.overall)),
-        ("loss", Parameter::Number(model.loss)),
-        ("variance", numbers(&model.explained_variance)),
-        ("variance_ratio", numbers(&model.explained_variance_ratio)),
+        ("version", text(env!("CARGO_PKG_VERSION"))),
+        ("params", Parameter::Group(params.map(named).collect())),
+        ("variance", numbers(model.explained_variance())),
+        ("variance_ratio", numbers(model.explained_variance_ratio())),
+        ("epsilon", Parameter::Number(model.epsilon())),
+        ("perplexity", Parameter::Number(model.perplexity().overall)),
+        ("loss", Parameter::Number(model.loss())),
+        ("termination", text(model.termination().name())),
+        ("marginal_error", Parameter::Number(certificate.marginal_error)),
+        ("relative_gradient", Parameter::Number(certificate.relative_gradient)),
+        ("collapsed", Parameter::Flag(certificate.collapsed)),
     ];
-    let all = always.into_iter().chain(approximate.into_iter().flatten());
-    all.map(|(name, value)| (name.to_string(), value)).collect()
+    always.into_iter().chain(approximate.into_iter().flatten()).map(named).collect()
 }

@@ -227,7 +227,7 @@ fn read_model_and_use(bytes: &[u8]) {
         Err(error) => return one_line(&error),
     };
     let (n, d, k) = (file.model.n_samples(), file.model.n_features(), file.model.n_components());
-    assert_eq!((file.ids.len(), file.model.mean.len(), file.model.explained_variance.len()), (n, d, k));
+    assert_eq!((file.ids.len(), file.model.mean().len(), file.model.explained_variance().len()), (n, d, k));
     let features = file.preprocessing.features.clone();
     let data: Vec<f64> = (0..2 * features.len()).map(|at| (at % 7) as f64).collect();
     let values = Values::Dense(DenseValues { rows: 2, columns: features.len(), data });

@@ -43,6 +43,10 @@ pub enum Parameter {
     Text(String),
     /// A list of numbers.
     Numbers(Vec<f64>),
+    /// Yes or no.
+    Flag(bool),
+    /// Values with names of their own: a dictionary.
+    Group(Vec<(String, Parameter)>),
 }
 
 /// Copies `source`, an AnnData file, to `target` with results added; those of an earlier run are
@@ -172,18 +176,29 @@ fn add(path: &Path, results: &AnnDataResults, places: &Places) -> rust_hdf5::Res
     if let Some(plan) = results.plan {
         sparse(&open("obsp")?, "ewca_plan", plan, places)?;
     }
-    let ewca = dictionary(&open("uns")?, "ewca")?;
-    for (name, parameter) in results.parameters {
+    write_parameters(&open("uns")?, "ewca", results.parameters)?;
+    file.close()
+}
+
+fn write_parameters(parent: &H5Group, name: &str, parameters: &[(String, Parameter)]) -> rust_hdf5::Result<()> {
+    let group = dictionary(parent, name)?;
+    for (name, parameter) in parameters {
         // A slash would make a group.
         let name = &name.replace('/', "_");
         match parameter {
-            Parameter::Number(value) => scalar(&ewca, name, *value)?,
-            Parameter::Integer(value) => scalar(&ewca, name, *value)?,
-            Parameter::Text(text) => write_text(&ewca, name, text)?,
-            Parameter::Numbers(values) => array(&ewca, name, &[values.len()], values)?,
+            Parameter::Number(value) => scalar(&group, name, *value)?,
+            Parameter::Integer(value) => scalar(&group, name, *value)?,
+            Parameter::Text(text) => write_text(&group, name, text)?,
+            Parameter::Numbers(values) => array(&group, name, &[values.len()], values)?,
+            Parameter::Flag(value) => {
+                let dataset = group.new_dataset::<u8>().datatype(DatatypeMessage::bool_type()).scalar().create(name)?;
+                dataset.write_raw_bytes(&[u8::from(*value)])?;
+                encoded_dataset(&dataset, "numeric-scalar")?;
+            }
+            Parameter::Group(parameters) => write_parameters(&group, name, parameters)?,
         }
     }
-    file.close()
+    Ok(())
 }
 
 /// Rows of `k` numbers put in their places among `count` rows.

@@ -14,13 +14,15 @@
 //! | `record` | bytes | all else, as JSON |
 //! | `sha256` | bytes, 32 | the checksum of everything above |
 //!
-//! The file's metadata hold one thing, the version of the format, `ewca.model/2`, under the key `ewca`; a file of a version that is
+//! The file's metadata hold one thing, the version of the format, `ewca.model/3`, under the key `ewca`; a file of a version that is
 //! not known here is refused by name. Nothing that grows with the data is in the header, which readers limit to 100 MB. (One
 //! key, because the order of several is not fixed: the same model gives the same bytes.)
 //!
 //! The checksum is over the metadata and over the name, type, shape and bytes of every tensor, in an order that follows from the
-//! names and types: another program may arrange the file anew, but not change it. Files of the first version,
-//! `ewca.model/1`, have no checksum, and names in the metadata; they are still read.
+//! names and types: another program may arrange the file anew, but not change it.
+//!
+//! Files of earlier versions are still read. In `ewca.model/2` the explained variances are divided by the total weight, not by n - 1; they are
+//! converted. Files of the first version, `ewca.model/1`, have no checksum either, and names in the metadata.
 
 mod tensors;
 
@@ -28,7 +30,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use ewca::{Matrix, Model, Params};
+use ewca::{CheckedParams, Matrix, Model, ModelParts};
 use safetensors::SafeTensors;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -39,15 +41,13 @@ use crate::{Error, Expected, FittedPreprocessing, Preprocessing, Staged, stage};
 use tensors::{Content, Tensor};
 
 /// The version of the format that is written here.
-const MODEL_FORMAT: &str = "ewca.model/2";
-/// The version without a checksum, which is still read.
+const MODEL_FORMAT: &str = "ewca.model/3";
+/// The version with variances that are divided by the total weight.
+const SECOND_FORMAT: &str = "ewca.model/2";
+/// The version that has no checksum either.
 const FIRST_FORMAT: &str = "ewca.model/1";
 /// The metadata key.
 const KEY: &str = "ewca";
-/// How far the components may be from orthonormal: far beyond rounding, far below any other matrix.
-const ORTHONORMAL: f64 = 1e-6;
-/// No machine has more threads to give to a fit.
-const MOST_THREADS: u64 = 1024;
 
 /// A model with all that is needed to use it on other tables.
 #[derive(Debug, Clone)]
@@ -62,8 +62,6 @@ pub struct ModelFile {
     pub labels: Option<Vec<String>>,
     /// Which columns of the training table the names and classes came from.
     pub columns: RoleColumns,
-    /// What was asked of the fit.
-    pub params: Params,
     /// The version of the program that fitted it.
     pub program: String,
     /// The checksum of the table that was fitted, after preprocessing: see [`crate::Table::checksum`].
@@ -86,7 +84,7 @@ impl ModelFile {
     /// What a table must have for the model to be applied to it.
     pub fn expected(&self) -> Expected {
         // Without any step, what was fitted is what was read.
-        let fallback = self.preprocessing.steps.is_nothing().then_some(&self.model.mean[..]);
+        let fallback = self.preprocessing.steps.is_nothing().then_some(self.model.mean());
         self.preprocessing.expected(fallback)
     }
 }
@@ -96,10 +94,12 @@ impl ModelFile {
 struct Record {
     program: String,
     training_checksum: String,
-    params: Params,
+    /// What was asked of the fit, where the model does not hold it: before the third version.
+    #[serde(default, skip_serializing)]
+    params: Option<CheckedParams>,
     steps: Preprocessing,
     columns: RoleColumns,
-    model: Model,
+    model: ModelParts,
 }
 
 /// What the metadata of the first version hold: a [`ModelFile`] whose model has empty arrays.
@@ -107,11 +107,11 @@ struct Record {
 struct FirstRecord {
     program: String,
     training_checksum: String,
-    params: Params,
+    params: CheckedParams,
     preprocessing: FittedPreprocessing,
     ids: Vec<String>,
     labels: Option<Vec<String>>,
-    model: Model,
+    model: ModelParts,
 }
 
 /// As much of the metadata as every version has.
@@ -225,15 +225,18 @@ pub fn read_model_bytes(bytes: &[u8], file: &str) -> Result<ModelFile, Error> {
         .and_then(|metadata| metadata.get(KEY))
         .ok_or_else(|| malformed("it is a safetensors file of something else".into()))?;
     let Version { format } = parsed(text, "metadata").map_err(malformed)?;
-    match format.as_str() {
-        FIRST_FORMAT => of_first_version(text).and_then(|loose| assembled(loose, &tensors)).map_err(malformed),
-        MODEL_FORMAT if !tensors::is_whole(text, &tensors) => Err(Error::Changed { file: file.into() }),
-        MODEL_FORMAT => of_this_version(&tensors).and_then(|loose| assembled(loose, &tensors)).map_err(malformed),
+    let loose = match format.as_str() {
+        FIRST_FORMAT => of_first_version(text),
+        SECOND_FORMAT | MODEL_FORMAT if !tensors::is_whole(text, &tensors) => {
+            return Err(Error::Changed { file: file.into() });
+        }
+        SECOND_FORMAT | MODEL_FORMAT => of_this_version(&tensors),
         other => {
             let found = excerpt(other.as_bytes());
-            Err(Error::ModelVersion { file: file.into(), found, known: MODEL_FORMAT })
+            return Err(Error::ModelVersion { file: file.into(), found, known: MODEL_FORMAT });
         }
-    }
+    };
+    loose.and_then(|loose| assembled(loose, &tensors, format == MODEL_FORMAT)).map_err(malformed)
 }
 
 fn parsed<'a, T: Deserialize<'a>>(text: &'a str, what: &str) -> Result<T, String> {
@@ -270,7 +273,8 @@ fn of_first_version(text: &str) -> Result<Loose, String> {
     let first: FirstRecord = parsed(text, "metadata")?;
     let FirstRecord { program, training_checksum, params, preprocessing, ids, labels, model } = first;
     let FittedPreprocessing { steps, features, kept, scales, means } = preprocessing;
-    let record = Record { program, training_checksum, params, steps, columns: RoleColumns::default(), model };
+    let (params, columns) = (Some(params), RoleColumns::default());
+    let record = Record { program, training_checksum, params, steps, columns, model };
     Ok(Loose { record, features, kept, scales, means, ids, labels, has_checksum: false })
 }
 
@@ -290,13 +294,13 @@ fn header_problem(error: &safetensors::SafeTensorError) -> String {
 /// The record of a file, as JSON, once it is known that what is written can be read again.
 fn record(file: &ModelFile) -> Result<String, String> {
     check(file)?;
-    let mut model = file.model.clone();
+    let mut model = file.model.clone().into_parts();
     (model.components, model.scores) = (Matrix::default(), Matrix::default());
     (model.mean, model.weights, model.potential) = (Vec::new(), Vec::new(), Vec::new());
     let record = Record {
         program: file.program.clone(),
         training_checksum: format!("{:016x}", file.training_checksum),
-        params: file.params.clone(),
+        params: None,
         steps: file.preprocessing.steps.clone(),
         columns: file.columns.clone(),
         model,
@@ -310,11 +314,11 @@ fn write_to(out: &mut dyn Write, file: &ModelFile, record: &str) -> io::Result<(
     let ModelFile { model, preprocessing, ids, labels, .. } = file;
     let mut tensors = Vec::new();
     let mut add = |name, content| tensors.push(Tensor { name, content });
-    add("components", Content::Matrix(&model.components));
-    add("mean", Content::Vector(&model.mean));
-    add("scores", Content::Matrix(&model.scores));
-    add("weights", Content::Vector(&model.weights));
-    add("potential", Content::Vector(&model.potential));
+    add("components", Content::Matrix(model.components()));
+    add("mean", Content::Vector(model.mean()));
+    add("scores", Content::Matrix(model.scores()));
+    add("weights", Content::Vector(model.weights()));
+    add("potential", Content::Vector(model.potential()));
     add("features", Content::Names(&preprocessing.features));
     add("features.ends", Content::Ends(&preprocessing.features));
     add("ids", Content::Names(ids));
@@ -337,8 +341,8 @@ fn write_to(out: &mut dyn Write, file: &ModelFile, record: &str) -> io::Result<(
     tensors::write(out, KEY, &version, tensors)
 }
 
-/// The parts put together, once they are known to fit.
-fn assembled(loose: Loose, tensors: &SafeTensors<'_>) -> Result<ModelFile, String> {
+/// The parts put together, once they are known to fit. Variances that are not `unbiased` are divided by the total weight.
+fn assembled(loose: Loose, tensors: &SafeTensors<'_>, unbiased: bool) -> Result<ModelFile, String> {
     let Loose { record, features, kept, scales, means, ids, labels, has_checksum } = loose;
     let Record { program, training_checksum, params, steps, columns, mut model } = record;
     let matrix = |name: &str| {
@@ -348,52 +352,36 @@ fn assembled(loose: Loose, tensors: &SafeTensors<'_>) -> Result<ModelFile, Strin
     let vector = |name: &str| tensors::numbers(tensors, name, 1).map(|(_, values)| values);
     (model.components, model.scores) = (matrix("components")?, matrix("scores")?);
     (model.mean, model.weights, model.potential) = (vector("mean")?, vector("weights")?, vector("potential")?);
+    if let Some(params) = params {
+        model.params = params;
+    }
+    if !unbiased {
+        let divisor = model.variance_divisor();
+        model.explained_variance.iter_mut().for_each(|variance| *variance /= divisor);
+    }
     let preprocessing = FittedPreprocessing { steps, features, kept, scales, means };
     let training_checksum =
         u64::from_str_radix(&training_checksum, 16).map_err(|_| "the checksum of the training data is none")?;
-    let file =
-        ModelFile { model, preprocessing, ids, labels, columns, params, program, training_checksum, has_checksum };
+    let model = Model::from_parts(model).map_err(|error| match error {
+        ewca::Error::Model { what } => what,
+        other => other.to_string(),
+    })?;
+    let file = ModelFile { model, preprocessing, ids, labels, columns, program, training_checksum, has_checksum };
     check(&file).map(|()| file)
 }
 
 /// What must hold of every model file, before it is written and after it was read.
 fn check(file: &ModelFile) -> Result<(), String> {
-    let ModelFile { model, preprocessing, ids, labels, params, .. } = file;
-    let (n, d, k) = (model.scores.rows(), model.components.rows(), model.components.columns());
+    let ModelFile { model, preprocessing, ids, labels, .. } = file;
+    let (n, d) = (model.n_samples(), model.n_features());
     let expect = |what: &str, found: usize, expected: usize| match found == expected {
         true => Ok(()),
         false => Err(format!("{what}: {found} where {expected} are expected")),
     };
-    if k == 0 || k > d || n == 0 {
-        return Err(format!("no model has {n} samples, {d} features and {k} components"));
-    }
-    expect("columns of the scores", model.scores.columns(), k)?;
-    expect("mean", model.mean.len(), d)?;
-    expect("weights", model.weights.len(), n)?;
-    expect("potential", model.potential.len(), n)?;
     expect("names of samples", ids.len(), n)?;
     labels.as_ref().map_or(Ok(()), |labels| expect("labels", labels.len(), n))?;
     check_preprocessing(preprocessing, d)?;
-    expect("names of features", preprocessing.output_count(), d)?;
-    expect("explained variances", model.explained_variance.len(), k)?;
-    expect("explained variance ratios", model.explained_variance_ratio.len(), k)?;
-    expect("eigenvalues", model.certificate.eigenvalues.len(), k)?;
-    check_params(params, k)?;
-    check_numbers(model)
-}
-
-/// A model is asked to fit again by those who make a report of it: nothing that it wants may be absurd.
-fn check_params(params: &Params, components: usize) -> Result<(), String> {
-    params.clone().check().map_err(|error| format!("its parameters: {error}"))?;
-    let values = serde_json::to_value(params).map_err(|error| error.to_string())?;
-    let number = |name: &str| values.get(name).and_then(serde_json::Value::as_u64);
-    if let Some(found) = number("components").filter(|&found| found != components as u64) {
-        return Err(format!("its parameters: components is {found}, of a model with {components}"));
-    }
-    match number("threads").filter(|&threads| threads > MOST_THREADS) {
-        Some(threads) => Err(format!("its parameters: threads is {threads}")),
-        None => Ok(()),
-    }
+    expect("names of features", preprocessing.output_count(), d)
 }
 
 fn check_preprocessing(fitted: &FittedPreprocessing, features: usize) -> Result<(), String> {
@@ -404,40 +392,6 @@ fn check_preprocessing(fitted: &FittedPreprocessing, features: usize) -> Result<
     let distinct = names.windows(2).all(|pair| pair[0] != pair[1]);
     let sound = scales_fit && distinct && fitted.check().is_ok();
     if sound { Ok(()) } else { Err("its preprocessing contradicts itself".into()) }
-}
-
-fn check_numbers(model: &Model) -> Result<(), String> {
-    let named = [
-        ("components", model.components.as_column_major()),
-        ("mean", &model.mean),
-        ("scores", model.scores.as_column_major()),
-        ("weights", &model.weights),
-        ("potential", &model.potential),
-    ];
-    for (name, values) in named {
-        if let Some(at) = values.iter().position(|value| !value.is_finite()) {
-            return Err(format!("'{name}' has {} at place {at}", values[at]));
-        }
-    }
-    if !(model.epsilon.is_normal() && model.epsilon > 0.0) {
-        return Err(format!("epsilon is {}", model.epsilon));
-    }
-    if let Some(count) = model.total_count.filter(|count| !(count.is_finite() && *count > 0.0)) {
-        return Err(format!("the weights stand for {count} samples"));
-    }
-    let total: f64 = model.weights.iter().sum();
-    if model.weights.iter().any(|&weight| weight < 0.0) || (total - 1.0).abs() > ORTHONORMAL {
-        return Err("the weights are negative, or do not sum to 1".into());
-    }
-    // Each component against itself and the one before it: enough to tell damage, in time that the file's size bounds.
-    let u = &model.components;
-    let dot = |i: usize, j: usize| -> f64 { u.column(i).iter().zip(u.column(j)).map(|(x, y)| x * y).sum() };
-    let off = |value: f64, expected: f64| (value - expected).abs().is_nan() || (value - expected).abs() > ORTHONORMAL;
-    let wrong = |j: usize| off(dot(j, j), 1.0) || (j > 0 && off(dot(j - 1, j), 0.0));
-    match (0..u.columns()).find(|&j| wrong(j)) {
-        Some(j) => Err(format!("component {} is not orthonormal to the others", j + 1)),
-        None => Ok(()),
-    }
 }
 
 #[cfg(test)]

@@ -205,7 +205,7 @@ impl<'a> Trial<'a> {
 
     fn fits(&self, k: usize) -> ewca::Result<Fits> {
         let pca = Ewca::params(k).pca(&self.samples)?;
-        let unit = pca.explained_variance[k - 1];
+        let unit = pca.eigenvalues[k - 1];
         let multiples = geometric(GRID.0, GRID.1, GRID.2);
         let epsilons: Vec<f64> = multiples.iter().map(|multiple| unit * multiple).collect();
         let mut models = Ewca::params(k).check()?.path(&self.samples, &epsilons)?;
@@ -217,7 +217,11 @@ impl<'a> Trial<'a> {
             models.push(Ewca::params(k).perplexity(possible).fit(&self.samples)?);
         }
         let candidate = |model: &Model| {
-            self.candidate([model.scores.clone(), model.barycentric_scores()], model.epsilon, model.perplexity.overall)
+            self.candidate(
+                [model.scores().clone(), model.barycentric_scores()],
+                model.epsilon(),
+                model.perplexity().overall,
+            )
         };
         let candidates = models.iter().map(candidate).collect();
         let clusters = 100.0 * rules::clustered(&pca.scores, self.protocol.seed);

@@ -25,26 +25,27 @@ pub fn choices(
     seed: u64,
 ) -> ewca::Result<Vec<(String, usize)>> {
     let best = |score: &dyn Fn(&Model) -> f64| {
-        let scores: Vec<f64> = grid.iter().map(|m| if m.certificate.collapsed { f64::NAN } else { score(m) }).collect();
+        let scores: Vec<f64> =
+            grid.iter().map(|m| if m.certificate().collapsed { f64::NAN } else { score(m) }).collect();
         highest(&scores)
     };
     let mut found = vec![
-        ("bandwidth".to_string(), best(&|m| likelihood(&pca.scores, m.epsilon))),
+        ("bandwidth".to_string(), best(&|m| likelihood(&pca.scores, m.epsilon()))),
         (
             "likelihood of the scores".to_string(),
-            best(&|m| likelihood(&m.scores, m.epsilon) + gaussian(&m.explained_variance)),
+            best(&|m| likelihood(m.scores(), m.epsilon()) + gaussian(m.explained_variance())),
         ),
         ("likelihood of the samples".to_string(), best(&sample_likelihood)),
-        ("eigengap of M".to_string(), best(&|m| eigengap(m) / m.certificate.eigenvalues[0])),
+        ("eigengap of M".to_string(), best(&|m| eigengap(m) / m.certificate().eigenvalues[0])),
         ("eigengap of the plan".to_string(), best(&plan_gap)),
         ("reconstruction".to_string(), best(&|m| -reconstruction(set, m))),
-        ("neighbours kept".to_string(), best(&|m| raw.agreement(&Neighbours::new(&m.scores), NEAREST))),
-        ("silhouette of k-means".to_string(), best(&|m| clustered(&m.scores, seed))),
-        ("not collapsed".to_string(), best(&|m| m.epsilon)),
+        ("neighbours kept".to_string(), best(&|m| raw.agreement(&Neighbours::new(m.scores()), NEAREST))),
+        ("silhouette of k-means".to_string(), best(&|m| clustered(m.scores(), seed))),
+        ("not collapsed".to_string(), best(&|m| m.epsilon())),
     ];
-    let kept = |m: &Model| m.explained_variance.iter().sum::<f64>() / pca.explained_variance.iter().sum::<f64>();
+    let kept = |m: &Model| m.explained_variance().iter().sum::<f64>() / pca.explained_variance.iter().sum::<f64>();
     for least in [0.99, 0.95, 0.9] {
-        let score = |m: &Model| if kept(m) >= least { m.epsilon } else { -m.epsilon };
+        let score = |m: &Model| if kept(m) >= least { m.epsilon() } else { -m.epsilon() };
         found.push((format!("{}% of PCA's variance", 100.0 * least), best(&score)));
     }
     let steady = stability(set, pca.scores.columns(), grid, seed)?;
@@ -84,17 +85,17 @@ fn gaussian(variances: &[f64]) -> f64 {
 
 /// The likelihood of the scores, and of what they leave as a round Gaussian.
 fn sample_likelihood(model: &Model) -> f64 {
-    let explained: f64 = model.explained_variance.iter().sum();
-    let total = explained / model.explained_variance_ratio.iter().sum::<f64>();
-    let others = (model.rank - model.n_components()) as f64;
+    let explained: f64 = model.explained_variance().iter().sum();
+    let total = explained / model.explained_variance_ratio().iter().sum::<f64>();
+    let others = (model.rank() - model.n_components()) as f64;
     let rest = gaussian(&[(total - explained) / others]) * others;
-    likelihood(&model.scores, model.epsilon) - rest
+    likelihood(model.scores(), model.epsilon()) - rest
 }
 
 /// How far the subspace's directions are from the next one, in M.
 fn eigengap(model: &Model) -> f64 {
-    let next = model.certificate.next_eigenvalue.unwrap_or(0.0);
-    model.certificate.eigenvalues[model.n_components() - 1] - next
+    let next = model.certificate().next_eigenvalue.unwrap_or(0.0);
+    model.certificate().eigenvalues[model.n_components() - 1] - next
 }
 
 /// The largest gap between successive eigenvalues of the row-normalised plan, after the first (which is 1): how clearly the plan
@@ -140,7 +141,7 @@ pub fn clustered(points: &Matrix, seed: u64) -> f64 {
 /// For each epsilon, how much of the subspace fitted on one half of the samples lies in that of the other half.
 fn stability(set: &EvidenceSet, k: usize, grid: &[Model], seed: u64) -> ewca::Result<Vec<f64>> {
     let (n, d) = (set.samples(), set.features);
-    let epsilons: Vec<f64> = grid.iter().map(|m| m.epsilon).collect();
+    let epsilons: Vec<f64> = grid.iter().map(|m| m.epsilon()).collect();
     let mut overlaps = vec![0.0; grid.len()];
     if n / 2 <= k + 1 {
         return Ok(vec![f64::NAN; grid.len()]);
@@ -157,10 +158,10 @@ fn stability(set: &EvidenceSet, k: usize, grid: &[Model], seed: u64) -> ewca::Re
         };
         let (one, other) = (fitted(&order[..n / 2])?, fitted(&order[n / 2..])?);
         for ((overlap, one), other) in overlaps.iter_mut().zip(&one).zip(&other) {
-            *overlap += shared(&one.components, &other.components) / HALVES as f64;
+            *overlap += shared(one.components(), other.components()) / HALVES as f64;
         }
     }
-    Ok(grid.iter().zip(overlaps).map(|(m, o)| if m.certificate.collapsed { f64::NAN } else { o }).collect())
+    Ok(grid.iter().zip(overlaps).map(|(m, o)| if m.certificate().collapsed { f64::NAN } else { o }).collect())
 }
 
 /// |U'V|^2 / k: 1 for the same subspace, 0 for orthogonal ones.

@@ -173,7 +173,7 @@ fn times(shape: &ProblemSize, seed: u64) -> Result<Vec<f64>> {
     let data = expression(shape.n, shape.d, seed);
     let samples = Samples::new(&data, shape.n, shape.d)?;
     let pca = Ewca::params(shape.k).pca(&samples)?;
-    let epsilon = 0.5 * pca.explained_variance[shape.k - 1];
+    let epsilon = 0.5 * pca.eigenvalues[shape.k - 1];
     let mut runs = vec![Vec::new(); STEPS.len()];
     for _ in 0..RUNS {
         let clock = Instant::now();
@@ -181,7 +181,7 @@ fn times(shape: &ProblemSize, seed: u64) -> Result<Vec<f64>> {
         runs[1].push(clock.elapsed().as_secs_f64());
         for (step, solver) in [(2, Solver::Bcd), (3, Solver::Mm(Default::default())), (4, Solver::Lbfgs)] {
             let (model, iteration) = iterated(&samples, shape.k, epsilon, solver)?;
-            runs[0].push(model.timings.reduction.as_secs_f64());
+            runs[0].push(model.timings().reduction.as_secs_f64());
             runs[step].push(iteration);
         }
     }
@@ -203,6 +203,6 @@ fn iterated(samples: &Samples<'_>, k: usize, epsilon: f64, solver: Solver) -> Re
         Control::Continue
     })?;
     let steps: Vec<f64> = clock.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    let median = if steps.is_empty() { model.timings.iterations.as_secs_f64() } else { Spread::of(&steps).median };
+    let median = if steps.is_empty() { model.timings().iterations.as_secs_f64() } else { Spread::of(&steps).median };
     Ok((model, median))
 }

@@ -22,8 +22,8 @@ pub fn run(study: &Study<'_>, model: &Model, watch: Watch<'_>) -> Result<Experim
     tell(watch, "t-SNE", 0, 2)?;
     let before = tsne::embed(&pca.scores, perplexity)?;
     tell(watch, "t-SNE", 1, 2)?;
-    let after = tsne::embed(&model.scores, perplexity)?;
-    let divergence = tsne::divergence(&tsne::affinities(&model.scores, perplexity), &after);
+    let after = tsne::embed(model.scores(), perplexity)?;
+    let divergence = tsne::divergence(&tsne::affinities(model.scores(), perplexity), &after);
     let page = drawn(study, &before, &after, &links(&model.plan().dense(usize::MAX)?, &after));
     let wrong = |map: &Matrix| Neighbours::new(map).leave_one_out_errors(&study.labels.classes);
     let caption = format!(
@@ -31,7 +31,7 @@ pub fn run(study: &Study<'_>, model: &Model, watch: Watch<'_>) -> Result<Experim
          {:.1}.",
         100.0 * LINK,
         study.name,
-        model.epsilon
+        model.epsilon()
     );
     let table = tabulated(study, &before, &after);
     Ok(ExperimentReport {

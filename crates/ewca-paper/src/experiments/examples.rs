@@ -86,7 +86,7 @@ impl Example {
         legend_rows(&mut page, (55.0, 20.0), 600.0, &class_keys(labels), false);
         let mut left = 55.0;
         for (scores, components, title) in
-            [(&pca.scores, &pca.components, "PCA"), (&ewca.scores, &ewca.components, "EWCA")]
+            [(&pca.scores, &pca.components, "PCA"), (ewca.scores(), ewca.components(), "EWCA")]
         {
             self.scatter(&mut page, left, &pca.mean, components, scores, title);
             left += SIZE + 55.0;
@@ -104,7 +104,7 @@ impl Example {
         }
         self.losses(&mut page, left, &curves);
 
-        let table = self.tabulated([("pca", &pca.scores), ("ewca", &ewca.scores)], &curves);
+        let table = self.tabulated([("pca", &pca.scores), ("ewca", ewca.scores())], &curves);
         let caption = format!(
             "{rows} samples x {columns} features, k = {}, epsilon {}, seed {seed}.",
             self.components, self.epsilon
@@ -113,7 +113,7 @@ impl Example {
         let fact = Fact::new(
             format!("{}: samples whose nearest neighbour is of another cluster", self.title),
             None,
-            format!("PCA {}, EWCA {} of {rows}", wrong(&pca.scores), wrong(&ewca.scores)),
+            format!("PCA {}, EWCA {} of {rows}", wrong(&pca.scores), wrong(ewca.scores())),
         );
         Ok((Figure::new(self.name, self.title, caption, &page, table), fact))
     }
@@ -128,7 +128,7 @@ impl Example {
             }
         }
         for (name, _, model) in curves {
-            for step in &model.history {
+            for step in model.history() {
                 table.row(&[&format!("loss {name}"), &step.iteration, &"", &step.iteration, &step.loss]);
             }
         }
@@ -173,7 +173,7 @@ impl Example {
 
     fn losses(&self, page: &mut Page, left: f64, curves: &[(&str, Series, Model)]) {
         let curve = |model: &Model| -> Vec<(f64, f64)> {
-            model.history.iter().map(|step| ((step.iteration + 1) as f64, step.loss)).collect()
+            model.history().iter().map(|step| ((step.iteration + 1) as f64, step.loss)).collect()
         };
         let all: Vec<(f64, f64)> = curves.iter().flat_map(|c| curve(&c.2)).collect();
         let x = Axis::logarithmic("iteration + 1", all.iter().map(|p| p.0).chain([10.0]));

@@ -31,7 +31,7 @@ pub fn run(seed: u64, watch: Watch<'_>) -> Result<ExperimentReport> {
     let n = made.rows;
     let plan = ewca.plan().dense(usize::MAX)?;
     let of_pca = Projected::new(&pca.mean, &pca.components, &pca.scores);
-    let of_ewca = Projected::new(&ewca.mean, &ewca.components, &ewca.scores);
+    let of_ewca = Projected::new(ewca.mean(), ewca.components(), ewca.scores());
     let page = drawn(&data, &made.labels.classes, [&of_pca, &of_ewca], &plan);
     let table = tabulated(&data, &made.labels, &of_pca, &of_ewca);
     let inside: f64 =

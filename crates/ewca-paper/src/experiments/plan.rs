@@ -44,13 +44,14 @@ pub fn run(study: &Study<'_>, model: &Model) -> Result<ExperimentReport> {
     let caption = format!(
         "n × plan (%): how the mass of each sample spreads, samples ordered by class, squares around the classes. {}: k = {k}, \
          epsilon {:.1}; darker than the bar's end is drawn as its end.",
-        study.name, model.epsilon
+        study.name,
+        model.epsilon()
     );
     Ok(ExperimentReport {
         title: format!("Figure 3: transport plan of {}", study.name),
         text: format!(
             "The plan of the fit with k = {k} at the epsilon that inner splits of all samples choose ({:.1}).",
-            model.epsilon
+            model.epsilon()
         ),
         figures: vec![Figure::new("plan", "The transport plan, ordered by class", caption, &page, table)],
         facts: vec![
@@ -58,7 +59,7 @@ pub fn run(study: &Study<'_>, model: &Model) -> Result<ExperimentReport> {
             Fact::new(
                 "mean perplexity: samples that each one spreads over",
                 None,
-                format!("{:.1}", model.perplexity.overall),
+                format!("{:.1}", model.perplexity().overall),
             ),
         ],
     })

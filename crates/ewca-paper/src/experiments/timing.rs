@@ -81,7 +81,7 @@ impl TimedData {
     /// Squared distances grow with the number of features, and so does the epsilon that gives the same neighbourhoods.
     fn epsilon_per_feature(&self) -> Result<f64> {
         let whole = Samples::new(&self.data, self.rows, self.columns)?;
-        Ok(Ewca::params(COMPONENTS).single_start().fit(&whole)?.epsilon / self.columns as f64)
+        Ok(Ewca::params(COMPONENTS).single_start().fit(&whole)?.epsilon() / self.columns as f64)
     }
 
     /// `features` columns at random.

@@ -9,7 +9,8 @@ use crate::subspace::{Orthonormalisation, canonical_signs, polar_correction, pri
 pub(super) struct Canonical {
     pub components: Matrix,
     pub scores: Matrix,
-    pub explained_variance: Vec<f64>,
+    /// Of the scores, with weights that sum to 1.
+    pub variances: Vec<f64>,
     /// What turns the frame into its canonical form.
     pub turn: Matrix,
 }
@@ -25,10 +26,10 @@ pub(super) fn canonical<T: Scalar>(samples: &Samples<'_, T>, span: &Span, frame:
             scores = samples.project(samples.mean(), &loadings)?;
         }
     }
-    let (explained_variance, mut turn) = principal_rotation(&scores, samples.weights())?;
+    let (variances, mut turn) = principal_rotation(&scores, samples.weights())?;
     let mut components = loadings.times(&turn);
     let signs = canonical_signs(&components);
     components.scale_columns(&signs);
     turn.scale_columns(&signs);
-    Ok(Canonical { components, scores: scores.times(&turn), explained_variance, turn })
+    Ok(Canonical { components, scores: scores.times(&turn), variances, turn })
 }

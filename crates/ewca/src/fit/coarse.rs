@@ -103,7 +103,7 @@ fn extended(
     landmarks: Option<usize>,
 ) -> Vec<f64> {
     let mut u = vec![0.0; span.weights.len()];
-    for (&i, scaling) in few.iter().zip(&*Scalings::new(&model.weights, potential)) {
+    for (&i, scaling) in few.iter().zip(&*Scalings::new(model.weights(), potential)) {
         u[i] = *scaling;
     }
     let sums = {
@@ -111,7 +111,7 @@ fn extended(
         let options = KernelOptions { landmarks, ..KernelOptions::default() };
         let mut layout = KernelLayout::of_team(&scores, options, member.clone());
         let right = Matrix::from_fn(u.len(), 1, |i, _| u[i]);
-        layout.at(&scores, model.epsilon).apply(&right, &span.weights)
+        layout.at(&scores, model.epsilon()).apply(&right, &span.weights)
     };
     // A sample that is far from the few gets the potential that balances it with itself alone.
     let bound = |i: usize| -0.5 * span.weights[i].ln();
@@ -223,8 +223,8 @@ mod tests {
         let data = span.rows(&(0..n).collect::<Vec<_>>());
         let samples = Samples::new(&data, n, 4).unwrap().with_weights(&weights).unwrap();
         let all = Ewca::params(2).epsilon(epsilon).fit(&samples).unwrap();
-        let distance = grassmann_distance(&warm.frame, &all.components).unwrap();
-        assert!(distance < 0.5 * all.distance_to_pca, "{distance} {}", all.distance_to_pca);
+        let distance = grassmann_distance(&warm.frame, all.components()).unwrap();
+        assert!(distance < 0.5 * all.distance_to_pca(), "{distance} {}", all.distance_to_pca());
         // f_i = -log sum_j a_j K_ij exp(f_j) over the few, whose plan is balanced: for them the potential is their own.
         let scores = span.scores(&warm.frame);
         let potential = warm.potential.unwrap();
@@ -257,12 +257,12 @@ mod tests {
         let mut model = Ewca::params(2).epsilon(0.5).fit(&samples).unwrap();
         let own: Vec<f64> = (0..few.len()).map(|at| 0.01 * at as f64).collect();
         for (epsilon, landmarks) in [(0.5, None), (1e-4, None), (50.0, Some(n - 1))] {
-            model.epsilon = epsilon;
+            model.parts.epsilon = epsilon;
             let found = extended(&span, &TeamHandle::default(), &few, (&frame, &own), &model, landmarks);
             for (i, found) in found.iter().enumerate() {
                 let term = |(at, &j): (usize, &usize)| {
                     let distance: f64 = (0..2).map(|l| (scores.get(i, l) - scores.get(j, l)).powi(2)).sum();
-                    model.weights[at] * (own[at] - distance / epsilon).exp()
+                    model.weights()[at] * (own[at] - distance / epsilon).exp()
                 };
                 let sum: f64 = few.iter().enumerate().map(term).sum();
                 let wanted = (-sum.ln()).min(-0.5 * span.weights[i].ln());

@@ -78,17 +78,17 @@ impl Finding {
 impl Model {
     /// What one should know before believing the fit, the gravest first; nothing where all is well.
     pub fn findings(&self) -> Vec<Finding> {
-        let certificate = &self.certificate;
-        let perplexity = match (self.perplexity.floor, self.perplexity.wanted) {
+        let certificate = self.certificate();
+        let perplexity = match (self.perplexity().floor, self.perplexity().wanted) {
             (Some(smallest), _) => Some(Finding::PerplexityFloor { smallest }),
-            (None, Some(wanted)) if self.converged() && self.perplexity.is_missed() => {
+            (None, Some(wanted)) if self.converged() && self.perplexity().is_missed() => {
                 Some(Finding::PerplexityMissed { wanted })
             }
             _ => None,
         };
         let much = |share: f64, least: f64| (share > least).then_some(share);
         let found = [
-            (!self.converged()).then_some(Finding::NotConverged { termination: self.termination }),
+            (!self.converged()).then_some(Finding::NotConverged { termination: self.termination() }),
             certificate.approximation.filter(Approximation::is_poor).map(Finding::PoorApproximation),
             certificate.collapsed.then_some(Finding::Collapsed),
             perplexity,
@@ -100,11 +100,11 @@ impl Model {
     }
 
     fn dominant_feature(&self) -> Option<Finding> {
-        let &variance = self.explained_variance_ratio.first()?;
+        let &variance = self.explained_variance_ratio().first()?;
         let (feature, loading) =
-            self.components.column(0).iter().enumerate().max_by(|x, y| x.1.abs().total_cmp(&y.1.abs()))?;
+            self.components().column(0).iter().enumerate().max_by(|x, y| x.1.abs().total_cmp(&y.1.abs()))?;
         // One of two features is half of all there is.
-        let dominates = self.mean.len() > 2 && loading * loading >= DOMINANT_LOADING && variance >= DOMINANT_VARIANCE;
+        let dominates = self.mean().len() > 2 && loading * loading >= DOMINANT_LOADING && variance >= DOMINANT_VARIANCE;
         dominates.then_some(Finding::DominantFeature { feature, variance })
     }
 }
@@ -126,9 +126,9 @@ mod tests {
             model.findings()
         };
         for termination in [Termination::MaxIterations, Termination::Interrupted, Termination::Stalled] {
-            assert_eq!(found(&|m| m.termination = termination), [Finding::NotConverged { termination }]);
+            assert_eq!(found(&|m| m.parts.termination = termination), [Finding::NotConverged { termination }]);
         }
-        assert_eq!(found(&|m| m.certificate.collapsed = true), [Finding::Collapsed]);
+        assert_eq!(found(&|m| m.parts.certificate.collapsed = true), [Finding::Collapsed]);
         let near = |marginal_error| Approximation {
             landmarks: 5,
             rows: 9,
@@ -137,24 +137,24 @@ mod tests {
             relative_gradient: 0.0,
         };
         assert_eq!(
-            found(&|m| m.certificate.approximation = Some(near(0.02)))[0],
+            found(&|m| m.parts.certificate.approximation = Some(near(0.02)))[0],
             Finding::PoorApproximation(near(0.02))
         );
-        assert_eq!(found(&|m| m.certificate.approximation = Some(near(0.005))), []);
+        assert_eq!(found(&|m| m.parts.certificate.approximation = Some(near(0.005))), []);
         // A floor explains why the perplexity is not the wanted one; and so does a fit that has not converged.
-        assert_eq!(found(&|m| m.perplexity.wanted = Some(4.0)), [Finding::PerplexityMissed { wanted: 4.0 }]);
-        let floor = found(&|m| (m.perplexity.wanted, m.perplexity.floor) = (Some(2.0), Some(2.9)));
+        assert_eq!(found(&|m| m.parts.perplexity.wanted = Some(4.0)), [Finding::PerplexityMissed { wanted: 4.0 }]);
+        let floor = found(&|m| (m.parts.perplexity.wanted, m.parts.perplexity.floor) = (Some(2.0), Some(2.9)));
         assert_eq!(floor, [Finding::PerplexityFloor { smallest: 2.9 }]);
-        let early = found(&|m| (m.perplexity.wanted, m.termination) = (Some(4.0), Termination::Stalled));
+        let early = found(&|m| (m.parts.perplexity.wanted, m.parts.termination) = (Some(4.0), Termination::Stalled));
         assert_eq!(early, [Finding::NotConverged { termination: Termination::Stalled }]);
-        assert_eq!(found(&|m| m.certificate.skipped_mass = 1e-6), [Finding::SkippedMass { share: 1e-6 }]);
-        assert_eq!(found(&|m| m.certificate.skipped_mass = 1e-13), []);
-        assert_eq!(found(&|m| m.certificate.omitted_variance = 0.02), [Finding::OmittedVariance { share: 0.02 }]);
-        assert_eq!(found(&|m| m.certificate.omitted_variance = 0.005), []);
+        assert_eq!(found(&|m| m.parts.certificate.skipped_mass = 1e-6), [Finding::SkippedMass { share: 1e-6 }]);
+        assert_eq!(found(&|m| m.parts.certificate.skipped_mass = 1e-13), []);
+        assert_eq!(found(&|m| m.parts.certificate.omitted_variance = 0.02), [Finding::OmittedVariance { share: 0.02 }]);
+        assert_eq!(found(&|m| m.parts.certificate.omitted_variance = 0.005), []);
         // The gravest first; and only some are warnings.
         let all = found(&|m| {
-            (m.certificate.omitted_variance, m.certificate.collapsed) = (0.5, true);
-            m.termination = Termination::MaxIterations;
+            (m.parts.certificate.omitted_variance, m.parts.certificate.collapsed) = (0.5, true);
+            m.parts.termination = Termination::MaxIterations;
         });
         assert_eq!(all.iter().map(Finding::is_warning).collect::<Vec<_>>(), [true, true, false]);
     }
@@ -169,17 +169,17 @@ mod tests {
         assert_eq!(of(1.0, 4).findings(), []);
         let model = of(100.0, 4);
         let [Finding::DominantFeature { feature: 1, variance }] = model.findings()[..] else { panic!("not told") };
-        assert_eq!(variance, model.explained_variance_ratio[0]);
+        assert_eq!(variance, model.explained_variance_ratio()[0]);
         assert!(variance > 0.9);
         // Of two features either may well have half of the variance.
         assert_eq!(of(100.0, 2).findings(), []);
         // Alone in a component that explains little it says nothing about the data.
         let mut small = model.clone();
-        small.explained_variance_ratio[0] = 0.89;
+        small.parts.explained_variance_ratio[0] = 0.89;
         assert_eq!(small.findings(), []);
         let mut shared = model;
         let loadings: Vec<f64> = vec![0.3, 0.94f64.sqrt(), 0.0, 0.0];
-        shared.components = crate::Matrix::from_column_major(4, 1, loadings).unwrap();
+        shared.parts.components = crate::Matrix::from_column_major(4, 1, loadings).unwrap();
         assert_eq!(shared.findings(), []);
     }
 

@@ -8,7 +8,7 @@ use super::model::{Perplexity, Timings};
 use super::perplexity_search::{PerplexitySearch, perplexity, target};
 use super::session::{PARTIAL_AXES_SHARE, Session, pca_frame};
 use super::state::{Candidate, FitState, is_same_loss};
-use super::{Certificate, Model, Termination};
+use super::{Certificate, CheckedParams, Model, ModelParts, Termination};
 use crate::error::Result;
 use crate::matrix::{Matrix, dot};
 use crate::samples::{Samples, Scalar, Span};
@@ -20,7 +20,7 @@ use crate::transport::Balancer;
 pub(super) struct CanonicalEnd {
     components: Matrix,
     scores: Matrix,
-    explained_variance: Vec<f64>,
+    variances: Vec<f64>,
     point: Point,
     /// Of each component, relative to itself, in the data's own features.
     residuals: Vec<f64>,
@@ -37,7 +37,7 @@ impl Session<'_> {
         best: &Candidate,
     ) -> Result<CanonicalEnd> {
         let span = &self.span;
-        let Canonical { components, scores, explained_variance, turn } = canonical(samples, span, &best.point.frame)?;
+        let Canonical { components, scores, variances, turn } = canonical(samples, span, &best.point.frame)?;
         let frame = best.point.frame.times(&turn);
         let active =
             Matrix::from_fn(span.active.len(), scores.columns(), |i, j| scores.get(span.active[i], j) / span.unit);
@@ -63,7 +63,7 @@ impl Session<'_> {
             None => point.residuals.iter().zip(residuals_outside).map(|(x, y)| x.hypot(y)).collect(),
         };
         let outside = outside.filter(|_| too_much);
-        Ok(CanonicalEnd { components, scores, explained_variance, point, residuals, outside })
+        Ok(CanonicalEnd { components, scores, variances, point, residuals, outside })
     }
 
     /// The model of the best end, which took so long to get to.
@@ -84,7 +84,7 @@ impl Session<'_> {
             wanted: state.search.as_ref().and_then(|_| target(span, self.params)),
             ..perplexity(objective, &end.point)?
         };
-        let CanonicalEnd { components, scores, explained_variance, point, .. } = end;
+        let CanonicalEnd { components, scores, variances, point, .. } = end;
         // Units are powers of two: the epsilon that was asked for, to the last bit.
         let epsilon = point.epsilon * unit_squared;
         let told = largest(&certificate.residuals).max(largest(&certificate.rounding));
@@ -93,10 +93,11 @@ impl Session<'_> {
             Termination::Converged if told.is_nan() || told > self.params.tolerance => Termination::Stalled,
             other => other,
         };
-        let total = span.total_variance() * unit_squared;
+        let (total, divisor) = (span.total_variance() * unit_squared, samples.variance_divisor());
         let agreeing = state.ends.iter().filter(|end| is_same_loss(**end, best.point.loss)).count();
         let work = objective.kernel.work();
-        Ok(Model {
+        let parts = ModelParts {
+            params: CheckedParams::of_model(self.params, None),
             potential: extended_potential(samples, span, &scores, &point.potential, epsilon),
             distance_to_pca: grassmann_distance(&point.frame, &pca_frame(span.rank(), components.columns()))?,
             components,
@@ -104,8 +105,8 @@ impl Session<'_> {
             scores,
             weights: samples.weights().to_vec(),
             total_count: span.total_count,
-            explained_variance_ratio: explained_variance.iter().map(|v| v / total).collect(),
-            explained_variance,
+            explained_variance: variances.iter().map(|v| v / divisor).collect(),
+            explained_variance_ratio: variances.iter().map(|v| v / total).collect(),
             epsilon,
             perplexity,
             loss: point.loss * unit_squared,
@@ -125,7 +126,8 @@ impl Session<'_> {
                 iterations,
                 finish: self.begun.elapsed().saturating_sub(iterations),
             },
-        })
+        };
+        Ok(Model { parts })
     }
 
     /// The certificate, but for what passes have left out, which is known when the last one is made.

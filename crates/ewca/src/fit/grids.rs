@@ -43,7 +43,7 @@ impl Pca {
     }
 
     fn last_variance(&self) -> f64 {
-        self.explained_variance.last().copied().unwrap_or(0.0)
+        self.eigenvalues.last().copied().unwrap_or(0.0)
     }
 }
 
@@ -62,7 +62,7 @@ mod tests {
         assert_eq!((geometric(3.0, 7.0, 1), geometric(3.0, 7.0, 0)), (vec![3.0], vec![]));
         let data = crate::testing::gaussian(30, 4, 3);
         let pca = Ewca::params(2).pca(&Samples::new(&data, 30, 4).unwrap()).unwrap();
-        let unit = pca.explained_variance[1];
+        let unit = pca.eigenvalues[1];
         for (grid, from, to) in [(pca.path_epsilons(), 0.018, 3.6), (pca.selection_epsilons(), 0.1, 4.0)] {
             assert_eq!(grid.len(), 20);
             assert!((grid[0] / unit - from).abs() < 1e-12 && (grid[19] / unit - to).abs() < 1e-12);

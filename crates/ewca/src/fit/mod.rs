@@ -11,6 +11,7 @@ mod memory;
 mod model;
 mod observer;
 mod params;
+mod parts;
 mod path;
 mod pca;
 mod perplexity_search;
@@ -25,6 +26,7 @@ pub use grids::{DEFAULT_COMPONENTS, DEFAULT_EPSILONS, geometric};
 pub use model::{Model, Perplexity, Timings};
 pub use observer::{Control, Iteration, Observer, Phase, Progress, Unobserved};
 pub use params::{CheckedParams, DEFAULT_PERPLEXITY, Ewca, Params, Start};
+pub use parts::ModelParts;
 pub use pca::Pca;
 pub use state::FitState;
 

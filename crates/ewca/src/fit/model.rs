@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Certificate, Iteration, Termination};
+use super::{Certificate, CheckedParams, Iteration, ModelParts, Termination};
 use crate::error::{Error, Result};
 use crate::matrix::{Matrix, dot};
 use crate::parallel;
@@ -16,70 +16,9 @@ use crate::transport::Plan;
 ///
 /// The frame is canonical: scores are uncorrelated, explained variances descend, and the loading of largest magnitude of each
 /// component is positive. For epsilon towards 0 this is PCA.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[non_exhaustive]
+#[derive(Debug, Clone)]
 pub struct Model {
-    /// The loadings U, d x k: orthonormal columns.
-    pub components: Matrix,
-    /// The weighted mean of each feature.
-    pub mean: Vec<f64>,
-    /// The scores Z = (X - mean) U of the samples, n x k.
-    pub scores: Matrix,
-    /// The weights of the samples, which sum to 1.
-    pub weights: Vec<f64>,
-    /// The sum of the counts, where samples have counts: see [`Samples::with_counts`].
-    #[serde(default, alias = "repeated")]
-    pub total_count: Option<f64>,
-    /// The potential g of the plan, in units of the cost.
-    pub potential: Vec<f64>,
-    /// The variance of each component (weighted, divided by the total weight).
-    pub explained_variance: Vec<f64>,
-    /// The same as a fraction of the total variance.
-    pub explained_variance_ratio: Vec<f64>,
-    /// The regularisation.
-    pub epsilon: f64,
-    /// Over how many samples the plan's rows spread.
-    pub perplexity: Perplexity,
-    /// F(U).
-    pub loss: f64,
-    /// What the fit can prove about itself.
-    pub certificate: Certificate,
-    /// Why the fit ended.
-    pub termination: Termination,
-    /// The algorithm (never `Auto`).
-    pub solver: Solver,
-    /// The numerical rank of the centred data; where both n and d are large, the number of axes that were worked with.
-    pub rank: usize,
-    /// Grassmann distance to the subspace of the k leading principal components.
-    pub distance_to_pca: f64,
-    /// Iterations of the attempt that was kept.
-    pub iterations: usize,
-    /// The attempt that was kept, by its number in the history.
-    pub attempt: usize,
-    /// How many starts were made at this epsilon; the model is the lowest of their ends. 1: a local optimum, with nothing to compare.
-    #[serde(default = "one")]
-    pub starts: usize,
-    /// How many of them ended at this loss, to a part in a million.
-    #[serde(default = "one")]
-    pub agreeing_starts: usize,
-    /// Passes over the kernel, over all attempts.
-    pub kernel_passes: usize,
-    /// The part of all pairs of blocks of samples that the passes computed: the others cannot matter.
-    #[serde(default = "all_of_it")]
-    pub kernel_share: f64,
-    /// Every iteration of every attempt.
-    pub history: Vec<Iteration>,
-    /// Where the time went. Not part of what is saved.
-    #[serde(skip)]
-    pub timings: Timings,
-}
-
-fn one() -> usize {
-    1
-}
-
-fn all_of_it() -> f64 {
-    1.0
+    pub(super) parts: ModelParts,
 }
 
 /// Over how many samples the plan's rows spread; for a fit with landmarks, by the exact rows of a sample of about a thousand.
@@ -150,30 +89,162 @@ pub struct Timings {
 }
 
 impl Model {
+    /// The loadings U, d x k: orthonormal columns.
+    pub fn components(&self) -> &Matrix {
+        &self.parts.components
+    }
+
+    /// The weighted mean of each feature.
+    pub fn mean(&self) -> &[f64] {
+        &self.parts.mean
+    }
+
+    /// The scores Z = (X - mean) U of the samples, n x k.
+    pub fn scores(&self) -> &Matrix {
+        &self.parts.scores
+    }
+
+    /// The weights of the samples, which sum to 1.
+    pub fn weights(&self) -> &[f64] {
+        &self.parts.weights
+    }
+
+    /// The sum of the counts, where samples have counts: see [`Samples::with_counts`].
+    pub fn total_count(&self) -> Option<f64> {
+        self.parts.total_count
+    }
+
+    /// The potential g of the plan, in units of the cost.
+    pub fn potential(&self) -> &[f64] {
+        &self.parts.potential
+    }
+
+    /// The variance of each component, divided by n - 1 as PCA's users expect: sum_i a_i z_i^2 / (1 - 1/N) for samples that stand for N (the
+    /// sum of the counts, or n), and sum_i a_i z_i^2 / (1 - sum_i a_i^2) for weights, which is the same where they are all equal. The loss, the
+    /// certificate and epsilon are in units of sum_i a_i z_i^2: times [`Model::variance_divisor`].
+    pub fn explained_variance(&self) -> &[f64] {
+        &self.parts.explained_variance
+    }
+
+    /// The same as a fraction of the total variance.
+    pub fn explained_variance_ratio(&self) -> &[f64] {
+        &self.parts.explained_variance_ratio
+    }
+
+    /// The regularisation.
+    pub fn epsilon(&self) -> f64 {
+        self.parts.epsilon
+    }
+
+    /// Over how many samples the plan's rows spread.
+    pub fn perplexity(&self) -> Perplexity {
+        self.parts.perplexity
+    }
+
+    /// F(U).
+    pub fn loss(&self) -> f64 {
+        self.parts.loss
+    }
+
+    /// What the fit can prove about itself.
+    pub fn certificate(&self) -> &Certificate {
+        &self.parts.certificate
+    }
+
+    /// Why the fit ended.
+    pub fn termination(&self) -> Termination {
+        self.parts.termination
+    }
+
+    /// The algorithm (never `Auto`).
+    pub fn solver(&self) -> Solver {
+        self.parts.solver
+    }
+
+    /// The numerical rank of the centred data; where both n and d are large, the number of axes that were worked with.
+    pub fn rank(&self) -> usize {
+        self.parts.rank
+    }
+
+    /// Grassmann distance to the subspace of the k leading principal components.
+    pub fn distance_to_pca(&self) -> f64 {
+        self.parts.distance_to_pca
+    }
+
+    /// Iterations of the attempt that was kept.
+    pub fn iterations(&self) -> usize {
+        self.parts.iterations
+    }
+
+    /// The attempt that was kept, by its number in the history.
+    pub fn attempt(&self) -> usize {
+        self.parts.attempt
+    }
+
+    /// How many starts were made at this epsilon; the model is the lowest of their ends. 1: a local optimum, with nothing to compare.
+    pub fn starts(&self) -> usize {
+        self.parts.starts
+    }
+
+    /// How many of them ended at this loss, to a part in a million.
+    pub fn agreeing_starts(&self) -> usize {
+        self.parts.agreeing_starts
+    }
+
+    /// Passes over the kernel, over all attempts.
+    pub fn kernel_passes(&self) -> usize {
+        self.parts.kernel_passes
+    }
+
+    /// The part of all pairs of blocks of samples that the passes computed: the others cannot matter.
+    pub fn kernel_share(&self) -> f64 {
+        self.parts.kernel_share
+    }
+
+    /// Every iteration of every attempt.
+    pub fn history(&self) -> &[Iteration] {
+        &self.parts.history
+    }
+
+    /// Where the time went. Not part of what is saved.
+    pub fn timings(&self) -> Timings {
+        self.parts.timings
+    }
+
+    /// What was asked of the fit, but for threads and memory, which belong to the machine. `model.params().fit(&samples)` fits again.
+    pub fn params(&self) -> &CheckedParams {
+        &self.parts.params
+    }
+
     /// Whether the tolerance was met at a minimum; of the approximate problem, where
     /// [`Certificate::approximation`] says that there is one.
     pub fn converged(&self) -> bool {
-        self.termination == Termination::Converged
+        self.parts.termination == Termination::Converged
     }
 
     /// Number of components k.
     pub fn n_components(&self) -> usize {
-        self.components.columns()
+        self.parts.components.columns()
     }
 
     /// Number of features d.
     pub fn n_features(&self) -> usize {
-        self.components.rows()
+        self.parts.components.rows()
     }
 
     /// How many samples the weights stand for: see [`Samples::count`].
     pub fn sample_count(&self) -> f64 {
-        self.total_count.unwrap_or_else(|| self.weights.iter().filter(|a| **a > 0.0).count() as f64)
+        self.parts.total_count.unwrap_or_else(|| self.parts.weights.iter().filter(|a| **a > 0.0).count() as f64)
+    }
+
+    /// What [`Model::explained_variance`] is divided by beyond the weights, which sum to 1: 1 - 1/n for n samples.
+    pub fn variance_divisor(&self) -> f64 {
+        self.parts.variance_divisor()
     }
 
     /// Number of samples n.
     pub fn n_samples(&self) -> usize {
-        self.scores.rows()
+        self.parts.scores.rows()
     }
 
     /// The scores of new samples (row-major, `rows` x d): (X - mean) U.
@@ -191,13 +262,13 @@ impl Model {
             return Err(Error::Columns { expected: self.n_features(), found: columns });
         }
         let samples = Samples::uncentred(data, rows, columns)?;
-        samples.project(&self.mean, &self.components)
+        samples.project(&self.parts.mean, &self.parts.components)
     }
 
     /// The scores of new samples in compressed sparse rows (see [`Samples::sparse`]), without making them dense.
     pub fn transform_sparse<T: Scalar>(&self, offsets: &[usize], positions: &[u32], values: &[T]) -> Result<Matrix> {
         let samples = Samples::uncentred_sparse(offsets, positions, values, self.n_features())?;
-        samples.project(&self.mean, &self.components)
+        samples.project(&self.parts.mean, &self.parts.components)
     }
 
     /// The scores of new samples, however they are held; their weights do not matter.
@@ -205,7 +276,7 @@ impl Model {
         if samples.columns() != self.n_features() {
             return Err(Error::Columns { expected: self.n_features(), found: samples.columns() });
         }
-        samples.project(&self.mean, &self.components)
+        samples.project(&self.parts.mean, &self.parts.components)
     }
 
     /// Samples from scores (rows x k): Z U' + mean, rows x d.
@@ -213,8 +284,8 @@ impl Model {
         if scores.columns() != self.n_components() {
             return Err(Error::Columns { expected: self.n_components(), found: scores.columns() });
         }
-        let mut samples = scores.times(&self.components.transposed());
-        for (j, mean) in self.mean.iter().enumerate() {
+        let mut samples = scores.times(&self.parts.components.transposed());
+        for (j, mean) in self.parts.mean.iter().enumerate() {
             samples.column_mut(j).iter_mut().for_each(|x| *x += mean);
         }
         Ok(samples)
@@ -223,8 +294,14 @@ impl Model {
     /// The transport plan of the fit: that of the exact kernel with the fit's potentials. After a fit with landmarks its marginals are
     /// off by what [`Certificate::approximation`] says.
     pub fn plan(&self) -> Plan {
-        let scaled = self.potential.iter().map(|g| g / self.epsilon).collect();
-        Plan::new(self.scores.clone(), self.weights.clone(), scaled, self.epsilon, self.total_count)
+        let scaled = self.parts.potential.iter().map(|g| g / self.parts.epsilon).collect();
+        Plan::new(
+            self.parts.scores.clone(),
+            self.parts.weights.clone(),
+            scaled,
+            self.parts.epsilon,
+            self.parts.total_count,
+        )
     }
 
     /// The scores of each sample averaged over its partners: n pi Z for uniform weights.

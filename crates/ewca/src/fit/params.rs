@@ -1,6 +1,7 @@
 //! What a caller may ask for, and the door where it is checked.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 #[cfg(doc)]
 use super::Perplexity;
@@ -284,11 +285,36 @@ impl Params {
 
 /// Parameters that passed [`Params::check`]: what fits.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(transparent)]
 pub struct CheckedParams {
     pub(crate) params: Params,
 }
 
+impl<'de> Deserialize<'de> for CheckedParams {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let refused = |error: Error| D::Error::custom(format!("its parameters: {error}"));
+        Params::deserialize(deserializer)?.check().map_err(refused)
+    }
+}
+
 impl CheckedParams {
+    /// What stands where parameters are missing: no model has them.
+    pub(super) fn of_no_model() -> Self {
+        Self { params: Ewca::params(0) }
+    }
+
+    /// The same at another epsilon, where one is given, and without what belongs to the machine.
+    pub(super) fn of_model(params: &Params, epsilon: Option<f64>) -> Self {
+        let mut params = Params { threads: None, memory_budget: None, ..params.clone() };
+        params.smoothing = epsilon.map_or(params.smoothing, Smoothing::Epsilon);
+        Self { params }
+    }
+
+    /// The parameters, to make others of them: `checked.params().clone().seed(1)`.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
     /// The number of components k.
     pub fn components(&self) -> usize {
         self.params.components

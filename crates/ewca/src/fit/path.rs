@@ -3,7 +3,7 @@
 //! Epsilons are taken in ascending order, from the PCA side: coming down from a large epsilon ends in collapsed optima.
 
 use super::session::{Session, StartingPoint, check_epsilon};
-use super::{Model, Observer, Params, Termination};
+use super::{CheckedParams, Model, Observer, Params, Termination};
 use crate::error::{Error, Result};
 use crate::parallel;
 use crate::samples::{Samples, Scalar};
@@ -31,9 +31,10 @@ pub(super) fn fit_path<T: Scalar>(
         let mut models = Vec::with_capacity(order.len());
         for &at in &order {
             let state = session.begin(start, Some(epsilons[at]))?;
-            let (end, model) = session.run_to_model(samples, state)?;
+            let (end, mut model) = session.run_to_model(samples, state)?;
             start = end;
-            let interrupted = model.termination == Termination::Interrupted;
+            model.parts.params = CheckedParams::of_model(params, Some(epsilons[at]));
+            let interrupted = model.termination() == Termination::Interrupted;
             models.push((at, model));
             if interrupted {
                 return Ok(models.into_iter().map(|(_, model)| model).collect());

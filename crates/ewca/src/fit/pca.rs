@@ -20,9 +20,11 @@ pub struct Pca {
     pub mean: Vec<f64>,
     /// The scores, n x k: uncorrelated, in the order of their variances.
     pub scores: Matrix,
-    /// The variance of each component.
+    /// The variance of each component, as [`Model::explained_variance`](crate::Model::explained_variance).
     pub explained_variance: Vec<f64>,
-    /// The same as a part of the total variance.
+    /// The leading eigenvalues of Sigma: the same variances with weights that sum to 1, as they stand in the loss. What epsilon is measured in.
+    pub eigenvalues: Vec<f64>,
+    /// The variances as a part of the total variance.
     pub explained_variance_ratio: Vec<f64>,
     /// The rank of the centred data, as far as it was looked for.
     pub rank: usize,
@@ -63,15 +65,16 @@ pub(super) fn pca<T: Scalar>(samples: &Samples<'_, T>, params: &Params, observer
             }
             (span, _) = span.extended(samples, &outside, &pca_frame(span.rank(), k))?;
         }
-        let Canonical { components, scores, explained_variance, .. } =
-            canonical(samples, &span, &pca_frame(span.rank(), k))?;
+        let Canonical { components, scores, variances, .. } = canonical(samples, &span, &pca_frame(span.rank(), k))?;
         let total = span.total_variance() * span.unit * span.unit;
+        let divisor = samples.variance_divisor();
         Ok(Pca {
             components,
             mean: samples.mean().to_vec(),
             scores,
-            explained_variance_ratio: explained_variance.iter().map(|v| v / total).collect(),
-            explained_variance,
+            explained_variance: variances.iter().map(|v| v / divisor).collect(),
+            explained_variance_ratio: variances.iter().map(|v| v / total).collect(),
+            eigenvalues: variances,
             rank: span.rank(),
             residual,
         })
@@ -115,7 +118,9 @@ mod tests {
             let pca = Ewca::params(k).pca(&samples).unwrap();
             assert_eq!((pca.rank, pca.residual), (d, 0.0));
             for (c, value) in values[..k].iter().enumerate() {
-                assert!((pca.explained_variance[c] / value - 1.0).abs() < 1e-12);
+                assert!((pca.eigenvalues[c] / value - 1.0).abs() < 1e-12);
+                let unbiased = value / (1.0 - a.iter().map(|a| a * a).sum::<f64>());
+                assert!((pca.explained_variance[c] / unbiased - 1.0).abs() < 1e-12);
                 assert!((pca.explained_variance_ratio[c] - value / total).abs() < 1e-12);
                 let cosine = dot(pca.components.column(c), vectors.column(c));
                 assert!((cosine.abs() - 1.0).abs() < 1e-12, "{c}: {cosine}");

@@ -16,7 +16,7 @@ use crate::samples::{Samples, Scalar};
 /// let data = DMatrix::from_row_slice(4, 3, &[0.0, 0.1, 5.0, 0.2, 0.0, 1.0, 4.0, 4.1, 2.0, 4.2, 4.0, 4.0]);
 /// let samples = Samples::try_from(&data)?;
 /// let model = Ewca::params(1).epsilon(1.0).fit(&samples)?;
-/// let scores = DMatrixView::from(&model.scores); // no copy
+/// let scores = DMatrixView::from(model.scores()); // no copy
 /// assert_eq!(scores.shape(), (4, 1));
 /// # Ok::<(), ewca::Error>(())
 /// ```

@@ -18,7 +18,7 @@ const SAME_SHAPE: &str = "a matrix has rows x columns entries";
 /// let data = array![[0.0, 0.1, 5.0], [0.2, 0.0, 1.0], [4.0, 4.1, 2.0], [4.2, 4.0, 4.0]];
 /// let samples = Samples::try_from(data.view())?;
 /// let model = Ewca::params(1).epsilon(1.0).fit(&samples)?;
-/// let scores = ArrayView2::from(&model.scores); // no copy
+/// let scores = ArrayView2::from(model.scores()); // no copy
 /// assert_eq!(scores.dim(), (4, 1));
 /// # Ok::<(), ewca::Error>(())
 /// ```

@@ -97,6 +97,23 @@ trait Rows {
 /// What is done with each part of some samples: where it stands among them, and its rows.
 type EachPart<'e> = dyn FnMut(Range<usize>, &dyn Rows) -> Result<()> + 'e;
 
+/// What a variance with weights that sum to 1 is divided by to be unbiased (docs/method.md, section 9): 1 - 1/N for counts that sum to N,
+/// 1 - sum_i a_i^2 for weights, which is 1 - 1/n where they are all the same. Counts of less than two samples are weights.
+pub(crate) fn variance_divisor(weights: &[f64], total_count: Option<f64>) -> f64 {
+    match total_count {
+        Some(count) if count >= 2.0 => (count - 1.0) / count,
+        _ => {
+            // The sum over all pairs: nothing cancels where one weight is nearly all.
+            let (mut before, mut pairs) = (0.0, 0.0);
+            for a in weights {
+                pairs += a * before;
+                before += a;
+            }
+            2.0 * pairs
+        }
+    }
+}
+
 /// Between what a Gram matrix is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
@@ -331,6 +348,11 @@ impl<'a, T: Scalar> Samples<'a, T> {
     /// weight. Perplexities are below it.
     pub fn count(&self) -> f64 {
         self.total_count.unwrap_or_else(|| self.active().len() as f64)
+    }
+
+    /// What variances are divided by: see [`variance_divisor`].
+    pub(crate) fn variance_divisor(&self) -> f64 {
+        variance_divisor(&self.weights, self.total_count)
     }
 
     /// The weighted mean of each feature.

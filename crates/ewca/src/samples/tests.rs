@@ -245,3 +245,17 @@ fn axes_are_partial_where_the_data_may_have_more() {
         assert!((span.omitted_variance() - (1.0 - kept).max(0.0)).abs() < 1e-9);
     }
 }
+
+/// 1 - sum a_i^2 loses all its digits where one weight is nearly all.
+#[test]
+fn variances_are_divided_by_what_makes_them_unbiased() {
+    let close = |found: f64, wanted: f64| assert!((found / wanted - 1.0).abs() < 1e-12, "{found}, not {wanted}");
+    close(variance_divisor(&[0.25; 4], None), 0.75);
+    close(variance_divisor(&[0.5, 0.25, 0.25], None), 1.0 - 0.375);
+    close(variance_divisor(&[0.5, 0.0, 0.5], None), 0.5);
+    close(variance_divisor(&[1.0, 1e-20], None), 2e-20);
+    close(variance_divisor(&[0.5, 0.25, 0.25], Some(8.0)), 7.0 / 8.0);
+    close(variance_divisor(&[0.5, 0.5], Some(2.0)), 0.5);
+    // Less than two samples: as weights.
+    close(variance_divisor(&[0.5, 0.25, 0.25], Some(1.9)), 1.0 - 0.375);
+}

@@ -316,22 +316,23 @@ mod tests {
         let plan = model.plan();
         let (perplexities, averages) = (plan.perplexities(), plan.barycentric_scores());
         for i in (0..20).filter(|i| i % 4 == 1) {
-            let shares = plan.shares(&model.scores.row(i));
+            let shares = plan.shares(&model.scores().row(i));
             assert!(shares.iter().zip(&weights).all(|(q, w)| (*q == 0.0) == (*w == 0.0)));
             close(shares.iter().sum(), 1.0);
             let entropy: f64 = shares.iter().filter(|q| **q > 0.0).map(|q| -q * q.ln()).sum();
             close(perplexities[i], entropy.exp());
             for l in 0..2 {
-                close(averages.get(i, l), (0..20).map(|j| shares[j] * model.scores.get(j, l)).sum());
+                close(averages.get(i, l), (0..20).map(|j| shares[j] * model.scores().get(j, l)).sum());
             }
             assert!(plan.row(i).iter().all(|p| *p == 0.0));
             // Its potential is the one by which its shares sum to 1.
-            let g = &model.potential;
+            let g = model.potential();
             let mass: f64 = (0..20)
                 .filter(|&j| weights[j] > 0.0)
                 .map(|j| {
-                    let distance: f64 = (0..2).map(|l| (model.scores.get(i, l) - model.scores.get(j, l)).powi(2)).sum();
-                    model.weights[j] * ((g[i] + g[j] - distance) / model.epsilon).exp()
+                    let distance: f64 =
+                        (0..2).map(|l| (model.scores().get(i, l) - model.scores().get(j, l)).powi(2)).sum();
+                    model.weights()[j] * ((g[i] + g[j] - distance) / model.epsilon()).exp()
                 })
                 .sum();
             close(mass, 1.0);
@@ -346,7 +347,7 @@ mod tests {
         let model = Ewca::params(1).epsilon(0.2).fit(&samples).unwrap();
         let plan = model.plan();
         for (i, perplexity) in plan.perplexities().into_iter().enumerate() {
-            let shares = plan.shares(&model.scores.row(i));
+            let shares = plan.shares(&model.scores().row(i));
             let surprise = |(q, count): (&f64, &f64)| if *q > 0.0 { -q * (q / count).ln() } else { 0.0 };
             let entropy: f64 = shares.iter().zip(&counts).map(surprise).sum();
             assert!((perplexity / entropy.exp() - 1.0).abs() < 1e-6, "{i}: {perplexity}, by hand {}", entropy.exp());

@@ -23,10 +23,10 @@ fn plain() -> Model {
 
 fn same(samples: Result<Samples<'_>, Error>) {
     let (model, plain) = (fit(&samples.unwrap()), plain());
-    assert_eq!(model.scores, plain.scores);
-    assert_eq!(model.components, plain.components);
-    assert_eq!(model.potential, plain.potential);
-    assert_eq!(model.loss.to_bits(), plain.loss.to_bits());
+    assert_eq!(model.scores(), plain.scores());
+    assert_eq!(model.components(), plain.components());
+    assert_eq!(model.potential(), plain.potential());
+    assert_eq!(model.loss().to_bits(), plain.loss().to_bits());
 }
 
 /// An entry that is no number, where it is.
@@ -76,12 +76,12 @@ mod ndarray_arrays {
         let array = Array2::from_shape_fn((ROWS, COLUMNS), |(i, j)| entry(i, j) as f32);
         let plain: Vec<f32> = array.iter().copied().collect();
         let plain = Samples::new(&plain, ROWS, COLUMNS).unwrap();
-        assert_eq!(fit(&Samples::try_from(&array).unwrap()).scores, fit(&plain).scores);
+        assert_eq!(fit(&Samples::try_from(&array).unwrap()).scores(), fit(&plain).scores());
     }
 
     #[test]
     fn matrices_are_seen_without_a_copy() {
-        let scores = plain().scores;
+        let scores = plain().into_parts().scores;
         let view = ArrayView2::from(&scores);
         assert_eq!(view.as_ptr(), scores.as_column_major().as_ptr());
         assert_eq!((view.dim(), view[(3, 1)]), ((ROWS, 2), scores.get(3, 1)));
@@ -122,7 +122,7 @@ mod faer_matrices {
 
     #[test]
     fn matrices_are_seen_without_a_copy() {
-        let scores = plain().scores;
+        let scores = plain().into_parts().scores;
         let view = MatRef::from(&scores);
         assert_eq!(view.as_ptr(), scores.as_column_major().as_ptr());
         assert_eq!((view.shape(), view[(3, 1)]), ((ROWS, 2), scores.get(3, 1)));
@@ -162,7 +162,7 @@ mod nalgebra_matrices {
 
     #[test]
     fn matrices_are_seen_without_a_copy() {
-        let scores = plain().scores;
+        let scores = plain().into_parts().scores;
         let view = DMatrixView::from(&scores);
         assert_eq!(view.as_ptr(), scores.as_column_major().as_ptr());
         assert_eq!((view.shape(), view[(3, 1)]), ((ROWS, 2), scores.get(3, 1)));
@@ -194,16 +194,16 @@ mod linfa_algorithm {
         let targets: Array1<usize> = (0..ROWS).map(|i| i % 2).collect();
         let dataset = DatasetBase::new(records(), targets.clone());
         let (model, plain) = (params().fit(&dataset).unwrap(), plain());
-        assert_eq!((&model.scores, &model.potential), (&plain.scores, &plain.potential));
+        assert_eq!((model.scores(), model.potential()), (plain.scores(), plain.potential()));
         let mut fortran = Array2::zeros((ROWS, COLUMNS).f());
         fortran.assign(&dataset.records);
-        assert_eq!(params().fit(&DatasetBase::from(fortran)).unwrap().scores, plain.scores);
+        assert_eq!(params().fit(&DatasetBase::from(fortran)).unwrap().scores(), plain.scores());
         let scores = model.transform(&dataset.records).unwrap();
         let expected = plain.transform(&data(), ROWS).unwrap();
         assert!(scores.indexed_iter().all(|((i, j), x)| *x == expected.get(i, j)));
         let reduced = model.transform(dataset).unwrap();
         assert_eq!((reduced.records, reduced.targets), (scores, targets));
-        assert_eq!(model.into_inner().scores, plain.scores);
+        assert_eq!(model.into_inner().scores(), plain.scores());
     }
 
     #[test]
@@ -213,7 +213,7 @@ mod linfa_algorithm {
         let model = params().fit(&dataset).unwrap();
         let (data, as_f64) = (data(), weights.mapv(f64::from).to_vec());
         let samples = Samples::new(&data, ROWS, COLUMNS).unwrap().with_weights(&as_f64).unwrap();
-        assert_eq!(model.scores, fit(&samples).scores);
+        assert_eq!(model.scores(), fit(&samples).scores());
         assert_eq!(model.transform(dataset).unwrap().weights, weights);
     }
 

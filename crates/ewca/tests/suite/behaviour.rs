@@ -105,11 +105,11 @@ fn a_stopped_fit_returns_its_best_model() {
             })
             .unwrap();
         check_fit(&samples, &model);
-        assert_eq!(model.termination, Termination::Interrupted);
+        assert_eq!(model.termination(), Termination::Interrupted);
         assert_eq!(seen.len(), stop_after + 1);
         let best = seen.iter().fold(f64::INFINITY, |m, (_, loss)| m.min(*loss));
         // The first look underestimates a loss by its plan's error; nothing better than it was seen otherwise.
-        assert!(model.loss <= best + 0.01 * best, "{} {best}", model.loss);
+        assert!(model.loss() <= best + 0.01 * best, "{} {best}", model.loss());
     }
 }
 
@@ -119,13 +119,13 @@ fn iteration_limits_are_told() {
     let samples = fixture.samples();
     let model = Ewca::params(5).epsilon(60.0).max_iterations(3).fit(&samples).unwrap();
     check_fit(&samples, &model);
-    assert_eq!(model.termination, Termination::MaxIterations);
-    assert!(!model.converged() && model.iterations == 3);
-    assert!(model.certificate.relative_gradient > 1e-6);
+    assert_eq!(model.termination(), Termination::MaxIterations);
+    assert!(!model.converged() && model.iterations() == 3);
+    assert!(model.certificate().relative_gradient > 1e-6);
     // A tolerance beyond rounding ends as stalled or at the limit, never in a hang or a false success.
     let model = Ewca::params(5).epsilon(5.0).tolerance(1e-17).max_iterations(200).fit(&samples).unwrap();
     assert!(!model.converged());
-    assert!(model.certificate.relative_gradient < 1e-9, "{}", model.certificate.relative_gradient);
+    assert!(model.certificate().relative_gradient < 1e-9, "{}", model.certificate().relative_gradient);
 }
 
 #[test]
@@ -138,12 +138,12 @@ fn restarts_keep_the_lowest_loss() {
     check_fit(&samples, &many);
     assert!(many.converged());
     // From PCA 792.186; the best optimum known is 789.483.
-    assert!((one.loss - 792.1863815).abs() < 1e-6);
-    assert_eq!((one.starts, one.agreeing_starts), (1, 1));
-    assert!(many.loss < 789.49 && many.attempt > 0, "{} in attempt {}", many.loss, many.attempt);
+    assert!((one.loss() - 792.1863815).abs() < 1e-6);
+    assert_eq!((one.starts(), one.agreeing_starts()), (1, 1));
+    assert!(many.loss() < 789.49 && many.attempt() > 0, "{} in attempt {}", many.loss(), many.attempt());
     // PCA, 30 random ones and one by continuation; not all of them end there.
-    assert_eq!(many.starts, 32);
-    assert!(many.agreeing_starts < 32);
+    assert_eq!(many.starts(), 32);
+    assert!(many.agreeing_starts() < 32);
 }
 
 #[test]
@@ -157,8 +157,8 @@ fn starts() {
         check_fit(&samples, &model);
         assert!(model.converged());
         if let Start::Loadings(_) = start {
-            assert!(model.iterations <= 2, "a start at the optimum needs no iterations, took {}", model.iterations);
-            assert!(subspace_distance(&case.components, &model.components) < 1e-5);
+            assert!(model.iterations() <= 2, "a start at the optimum needs no iterations, took {}", model.iterations());
+            assert!(subspace_distance(&case.components, model.components()) < 1e-5);
         }
     }
     let wrong = base.clone().start(Start::Loadings(Matrix::zeros(20, 1))).fit(&samples).unwrap_err();
@@ -177,15 +177,15 @@ fn wanted_perplexities_are_met() {
         for wanted in [1.5, 3.0, 8.0, 15.0] {
             let model = Ewca::params(k).perplexity(wanted).fit(&samples).unwrap();
             check_fit(&samples, &model);
-            assert!(model.converged(), "{name} {wanted}: {}", model.termination);
-            let off = (model.perplexity.overall / wanted - 1.0).abs();
-            assert!(off < 5e-3, "{name}: wanted {wanted}, got {}", model.perplexity.overall);
+            assert!(model.converged(), "{name} {wanted}: {}", model.termination());
+            let off = (model.perplexity().overall / wanted - 1.0).abs();
+            assert!(off < 5e-3, "{name}: wanted {wanted}, got {}", model.perplexity().overall);
         }
     }
     let fixture = fixture("khan2001");
     let samples = fixture.samples();
     let model = Ewca::params(5).fit(&samples).unwrap();
-    assert!((model.perplexity.overall / ewca::DEFAULT_PERPLEXITY - 1.0).abs() < 5e-3);
+    assert!((model.perplexity().overall / ewca::DEFAULT_PERPLEXITY - 1.0).abs() < 5e-3);
     let wrong = Ewca::params(5).perplexity(63.0).fit(&samples).unwrap_err();
     assert!(matches!(wrong, Error::Parameter { name: "perplexity", .. }), "{wrong}");
 }
@@ -201,19 +201,19 @@ fn a_path_runs_from_pca_to_collapse() {
     for (model, epsilon) in models.iter().zip(epsilons) {
         check_fit(&samples, model);
         assert!(model.converged());
-        assert_eq!(model.epsilon, epsilon);
+        assert_eq!(model.epsilon(), epsilon);
     }
     let at = |epsilon: f64| &models[epsilons.iter().position(|e| *e == epsilon).unwrap()];
-    assert!(at(0.01).distance_to_pca < 1e-6 && !at(0.01).certificate.collapsed);
-    assert!(at(5000.0).certificate.collapsed);
+    assert!(at(0.01).distance_to_pca() < 1e-6 && !at(0.01).certificate().collapsed);
+    assert!(at(5000.0).certificate().collapsed);
     for pair in [0.01, 5.0, 30.0, 60.0, 200.0].windows(2) {
-        assert!(at(pair[0]).perplexity.overall < at(pair[1]).perplexity.overall);
-        assert!(at(pair[0]).loss < at(pair[1]).loss);
-        assert!(at(pair[0]).distance_to_pca < at(pair[1]).distance_to_pca);
+        assert!(at(pair[0]).perplexity().overall < at(pair[1]).perplexity().overall);
+        assert!(at(pair[0]).loss() < at(pair[1]).loss());
+        assert!(at(pair[0]).distance_to_pca() < at(pair[1]).distance_to_pca());
     }
     // Following the branch of PCA gives the optimum that starting at PCA gives.
     let direct = Ewca::params(5).epsilon(30.0).fit(&samples).unwrap();
-    assert!((direct.loss - at(30.0).loss).abs() < 1e-8 * direct.loss);
+    assert!((direct.loss() - at(30.0).loss()).abs() < 1e-8 * direct.loss());
     // Stopped, it returns what it has.
     let mut count = 0;
     let stopped = params
@@ -223,7 +223,7 @@ fn a_path_runs_from_pca_to_collapse() {
         })
         .unwrap();
     assert!(stopped.len() < epsilons.len());
-    assert_eq!(stopped.last().unwrap().termination, Termination::Interrupted);
+    assert_eq!(stopped.last().unwrap().termination(), Termination::Interrupted);
     let wrong = params.path(&samples, &[1.0, -1.0]).unwrap_err();
     assert!(matches!(wrong, Error::Parameter { name: "epsilons", .. }));
 }
@@ -234,13 +234,13 @@ fn transforms_and_plans() {
     let samples = fixture.samples();
     let model = Ewca::params(5).epsilon(60.0).fit(&samples).unwrap();
     let again = model.transform(&fixture.data, 63).unwrap();
-    for (x, y) in again.as_column_major().iter().zip(model.scores.as_column_major()) {
+    for (x, y) in again.as_column_major().iter().zip(model.scores().as_column_major()) {
         assert!((x - y).abs() < 1e-10);
     }
     // Back and forth is the projection: its scores are the same.
-    let back = model.inverse_transform(&model.scores).unwrap();
+    let back = model.inverse_transform(model.scores()).unwrap();
     let projected = model.transform(&back.to_row_major(), 63).unwrap();
-    for (x, y) in projected.as_column_major().iter().zip(model.scores.as_column_major()) {
+    for (x, y) in projected.as_column_major().iter().zip(model.scores().as_column_major()) {
         assert!((x - y).abs() < 1e-9);
     }
 
@@ -264,7 +264,7 @@ fn transforms_and_plans() {
     let barycentric = model.barycentric_scores();
     for i in 0..63 {
         for l in 0..5 {
-            let want: f64 = (0..63).map(|j| 63.0 * dense.get(i, j) * model.scores.get(j, l)).sum();
+            let want: f64 = (0..63).map(|j| 63.0 * dense.get(i, j) * model.scores().get(j, l)).sum();
             assert!((barycentric.get(i, l) - want).abs() < 1e-6);
         }
     }
@@ -272,7 +272,7 @@ fn transforms_and_plans() {
     assert_eq!(plan.partners(0, 100).len(), 63);
     let perplexities = plan.perplexities();
     let overall = (perplexities.iter().map(|p| p.ln()).sum::<f64>() / 63.0).exp();
-    assert!((overall - model.perplexity.overall).abs() < 1e-9);
+    assert!((overall - model.perplexity().overall).abs() < 1e-9);
 }
 
 #[test]
@@ -296,10 +296,10 @@ fn samples_without_weight_are_like_new_samples() {
         let model = Ewca::params(2).epsilon(epsilon).fit(&samples).unwrap();
         check_fit(&samples, &model);
         let without = Ewca::params(2).epsilon(epsilon).fit(&Samples::new(kept, 30, 6).unwrap()).unwrap();
-        assert!((model.loss - without.loss).abs() < 1e-9 * without.loss);
+        assert!((model.loss() - without.loss()).abs() < 1e-9 * without.loss());
         let scores = without.transform(left, 1).unwrap();
-        assert!((model.scores.get(30, 0) - scores.get(0, 0)).abs() < 1e-7);
-        let shares = model.plan().shares(&model.scores.row(30));
+        assert!((model.scores().get(30, 0) - scores.get(0, 0)).abs() < 1e-7);
+        let shares = model.plan().shares(&model.scores().row(30));
         assert!(shares[30] == 0.0 && (shares.iter().sum::<f64>() - 1.0).abs() < 1e-12);
         assert!(model.plan().perplexities().iter().all(|p| p.is_finite() && *p >= 1.0 - 1e-12));
         let barycentric = model.barycentric_scores();
@@ -317,7 +317,7 @@ fn the_smallest_and_most_degenerate_data() {
         let model = Ewca::params(1).epsilon(epsilon).fit(&samples).unwrap();
         check_fit(&samples, &model);
         assert!(model.converged());
-        assert!((model.components.get(0, 0) - 0.6).abs() < 1e-12);
+        assert!((model.components().get(0, 0) - 0.6).abs() < 1e-12);
     }
     check_fit(&samples, &Ewca::params(1).fit(&samples).unwrap());
     // k = rank = d, one feature, duplicated rows, constant columns, a far outlier.
@@ -333,7 +333,7 @@ fn the_smallest_and_most_degenerate_data() {
         for epsilon in [1e-12, 1e-3, 1.0, 1e3, 1e12] {
             let model = Ewca::params(k).epsilon(epsilon).fit(&samples).unwrap();
             check_fit(&samples, &model);
-            assert!(model.converged(), "{x:?} {epsilon}: {}", model.termination);
+            assert!(model.converged(), "{x:?} {epsilon}: {}", model.termination());
         }
     }
 }
@@ -348,7 +348,7 @@ fn scales_from_1e_minus_20_to_1e20() {
         let model = Ewca::params(2).perplexity(5.0).fit(&samples).unwrap();
         check_fit(&samples, &model);
         assert!(model.converged());
-        assert!((model.loss / (c * c) - one.loss).abs() < 1e-6 * one.loss, "{c}");
+        assert!((model.loss() / (c * c) - one.loss()).abs() < 1e-6 * one.loss(), "{c}");
     }
     let huge: Vec<f64> = x.iter().map(|x| 1e200 * x).collect();
     assert!(matches!(Samples::new(&huge, 30, 5), Err(Error::Range { .. })));
@@ -439,10 +439,10 @@ fn a_rough_plan_does_not_stall_a_warm_start() {
     let epsilons: Vec<f64> = (0..30).map(|i| 0.1 * 1.3f64.powi(i)).chain([11.64, 15.39]).collect();
     for model in params.path(&samples, &epsilons).unwrap() {
         check_fit(&samples, &model);
-        assert!(model.converged(), "epsilon {}: {}", model.epsilon, model.termination);
+        assert!(model.converged(), "epsilon {}: {}", model.epsilon(), model.termination());
     }
     for model in params.path(&samples, &[11.64, 15.39]).unwrap() {
-        assert!(model.converged(), "epsilon {}: {}", model.epsilon, model.termination);
+        assert!(model.converged(), "epsilon {}: {}", model.epsilon(), model.termination());
     }
 }
 
@@ -453,7 +453,7 @@ fn the_iteration_limit_holds_when_the_tolerance_is_met_at_a_saddle() {
     let samples = Samples::new(&x, 60, 12).unwrap();
     let model = Ewca::params(3).epsilon(40.0).tolerance(0.5).max_iterations(1).fit(&samples).unwrap();
     check_fit(&samples, &model);
-    assert!(model.iterations <= 1, "{}", model.iterations);
+    assert!(model.iterations() <= 1, "{}", model.iterations());
 }
 
 #[test]
@@ -466,8 +466,8 @@ fn counts_are_repetitions_for_perplexities_too() {
     for params in [Ewca::params(2), Ewca::params(2).perplexity(8.0)] {
         let one = params.clone().fit(&samples).unwrap();
         let other = params.fit(&Samples::new(&repeated, 30, 6).unwrap()).unwrap();
-        assert!((one.epsilon / other.epsilon - 1.0).abs() < 1e-8);
-        assert!((one.perplexity.overall / other.perplexity.overall - 1.0).abs() < 1e-8);
-        assert!((one.loss / other.loss - 1.0).abs() < 1e-9);
+        assert!((one.epsilon() / other.epsilon() - 1.0).abs() < 1e-8);
+        assert!((one.perplexity().overall / other.perplexity().overall - 1.0).abs() < 1e-8);
+        assert!((one.loss() / other.loss() - 1.0).abs() < 1e-9);
     }
 }

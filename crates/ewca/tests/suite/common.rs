@@ -154,26 +154,32 @@ pub fn subspace_distance(a: &Matrix, b: &Matrix) -> f64 {
     outside.sum::<f64>().sqrt()
 }
 
+/// The variances of the scores, with weights that sum to 1: what the loss is made of, and the fixtures hold.
+pub fn weighted_variances(model: &Model) -> Vec<f64> {
+    let (a, z) = (model.weights(), model.scores());
+    (0..model.n_components()).map(|j| (0..a.len()).map(|i| a[i] * z.get(i, j).powi(2)).sum()).collect()
+}
+
 /// Checks everything about a fit that must hold whatever the data: recomputed here from the definitions, in plain loops.
 pub fn check_fit(samples: &Samples<'_, f64>, model: &Model) {
     let (n, d, k) = (samples.rows(), samples.columns(), model.n_components());
     assert_eq!((model.n_samples(), model.n_features()), (n, d));
-    let (scores, u, epsilon, a) = (&model.scores, &model.components, model.epsilon, samples.weights());
+    let (scores, u, epsilon, a) = (model.scores(), model.components(), model.epsilon(), samples.weights());
     let every = [
         scores.as_column_major(),
         u.as_column_major(),
-        &model.mean,
-        &model.potential,
-        &model.explained_variance,
-        &model.explained_variance_ratio,
-        &model.certificate.eigenvalues,
-        &[model.loss, model.epsilon, model.perplexity.overall, model.perplexity.median],
-        &[model.perplexity.min, model.perplexity.max],
-        &model.certificate.residuals,
-        &model.certificate.rounding,
-        &model.certificate.angles,
-        &[model.certificate.marginal_error, model.certificate.duality_gap, model.certificate.relative_gradient],
-        &[model.certificate.eigen_deficit, model.distance_to_pca],
+        model.mean(),
+        model.potential(),
+        model.explained_variance(),
+        model.explained_variance_ratio(),
+        &model.certificate().eigenvalues,
+        &[model.loss(), model.epsilon(), model.perplexity().overall, model.perplexity().median],
+        &[model.perplexity().min, model.perplexity().max],
+        &model.certificate().residuals,
+        &model.certificate().rounding,
+        &model.certificate().angles,
+        &[model.certificate().marginal_error, model.certificate().duality_gap, model.certificate().relative_gradient],
+        &[model.certificate().eigen_deficit, model.distance_to_pca()],
     ];
     assert!(every.iter().all(|values| values.iter().all(|x| x.is_finite())), "something is not finite");
 
@@ -186,46 +192,52 @@ pub fn check_fit(samples: &Samples<'_, f64>, model: &Model) {
         }
     }
     let total: f64 = (0..n)
-        .map(|i| a[i] * samples.row(i).unwrap().iter().zip(&model.mean).map(|(x, m)| (x - m).powi(2)).sum::<f64>())
+        .map(|i| a[i] * samples.row(i).unwrap().iter().zip(model.mean()).map(|(x, m)| (x - m).powi(2)).sum::<f64>())
         .sum();
     let size = total.sqrt();
     for i in 0..n {
         let row = samples.row(i).unwrap();
         for j in 0..k {
-            let want: f64 = (0..d).map(|l| (row[l] - model.mean[l]) * u.get(l, j)).sum();
+            let want: f64 = (0..d).map(|l| (row[l] - model.mean()[l]) * u.get(l, j)).sum();
             assert!((scores.get(i, j) - want).abs() < 1e-10 * size * (n as f64).sqrt(), "score ({i}, {j})");
         }
     }
-    for i in 0..k {
+    // Divided by n - 1, or what stands for it where samples have weights.
+    let divisor = match model.total_count().filter(|count| *count >= 2.0) {
+        Some(count) => 1.0 - 1.0 / count,
+        None => 1.0 - a.iter().map(|a| a * a).sum::<f64>(),
+    };
+    let variances: Vec<f64> = model.explained_variance().iter().map(|v| v * divisor).collect();
+    for (i, &variance) in variances.iter().enumerate() {
         for j in 0..k {
             let moment: f64 = (0..n).map(|s| a[s] * scores.get(s, i) * scores.get(s, j)).sum();
-            let want = if i == j { model.explained_variance[i] } else { 0.0 };
+            let want = if i == j { variance } else { 0.0 };
             assert!((moment - want).abs() < 1e-10 * total, "moment ({i}, {j}) = {moment}, not {want}");
         }
         let largest = u.column(i).iter().fold(0.0f64, |m, x| if x.abs() > m.abs() { *x } else { m });
         assert!(largest > 0.0, "sign of component {i}");
     }
-    assert!(model.explained_variance.windows(2).all(|w| w[0] >= w[1] - 1e-12 * total));
-    for (v, ratio) in model.explained_variance.iter().zip(&model.explained_variance_ratio) {
+    assert!(model.explained_variance().windows(2).all(|w| w[0] >= w[1] - 1e-12 * total));
+    for (v, ratio) in variances.iter().zip(model.explained_variance_ratio()) {
         assert!((v / total - ratio).abs() < 1e-10);
     }
 
     // The plan from its potentials: marginals, primal value, entropies, and what it carries.
     let plan = recomputed_plan(model, a);
-    let certificate = &model.certificate;
+    let certificate = model.certificate();
     let marginal_error = plan.marginal_error;
     assert!(
         (marginal_error - certificate.marginal_error).abs() <= 1e-10 + 0.01 * marginal_error,
         "marginal error {marginal_error}, said {}",
         certificate.marginal_error
     );
-    let kept: f64 = model.explained_variance.iter().sum();
+    let kept: f64 = variances.iter().sum();
     let primal = total - kept + plan.cost + epsilon * plan.entropy;
     let scale = total + certificate.duality_gap;
     // At a perfect plan primal = dual = loss; otherwise they differ by no more than the marginal error lets them, and by what
     // rounding leaves of the entropy.
     let slack = 1e-9 * scale + 1e-15 * epsilon + 10.0 * marginal_error * (scale + epsilon * (n as f64).ln());
-    assert!((primal - model.loss).abs() <= slack, "primal {primal}, dual {}", model.loss);
+    assert!((primal - model.loss()).abs() <= slack, "primal {primal}, dual {}", model.loss());
     assert!(certificate.duality_gap >= 0.0);
     check_perplexity(samples, model, &plan);
     check_residuals(samples, model, &plan);
@@ -233,15 +245,15 @@ pub fn check_fit(samples: &Samples<'_, f64>, model: &Model) {
         check_gap(model, a, &plan);
         check_eigenvalues(samples, model);
     }
-    if model.termination == Termination::Converged {
+    if model.termination() == Termination::Converged {
         assert!(certificate.relative_gradient <= 1e-5, "converged at gradient {}", certificate.relative_gradient);
         assert!(certificate.marginal_error <= 1e-5, "converged at marginal error {}", certificate.marginal_error);
     }
-    assert!(model.agreeing_starts >= 1 && model.agreeing_starts <= model.starts);
+    assert!(model.agreeing_starts() >= 1 && model.agreeing_starts() <= model.starts());
 
     // History: passes grow; the loss falls within an attempt at fixed epsilon (up to the accuracy of early plans).
-    assert!(model.history.windows(2).all(|w| w[0].kernel_passes <= w[1].kernel_passes));
-    for w in model.history.windows(2).filter(|w| w[0].attempt == w[1].attempt && w[0].epsilon == w[1].epsilon) {
+    assert!(model.history().windows(2).all(|w| w[0].kernel_passes <= w[1].kernel_passes));
+    for w in model.history().windows(2).filter(|w| w[0].attempt == w[1].attempt && w[0].epsilon == w[1].epsilon) {
         let noise = 1e-9 * scale + (w[0].marginal_error + w[1].marginal_error) * (scale + epsilon * (n as f64).ln());
         assert!(w[1].loss <= w[0].loss + noise, "loss rose from {} to {}", w[0].loss, w[1].loss);
     }
@@ -268,8 +280,8 @@ fn squared_distance(scores: &Matrix, i: usize, j: usize) -> f64 {
 /// pi_ij, for samples that carry weight.
 fn plan_entry(model: &Model, a: &[f64], i: usize, j: usize) -> f64 {
     // What is below exp(-100) adds nothing to any sum here, and takes time.
-    let g = &model.potential;
-    match (g[i] + g[j] - squared_distance(&model.scores, i, j)) / model.epsilon {
+    let g = model.potential();
+    match (g[i] + g[j] - squared_distance(model.scores(), i, j)) / model.epsilon() {
         exponent if a[i] > 0.0 && a[j] > 0.0 && exponent > -100.0 => a[i] * a[j] * exponent.exp(),
         _ => 0.0,
     }
@@ -277,7 +289,7 @@ fn plan_entry(model: &Model, a: &[f64], i: usize, j: usize) -> f64 {
 
 /// How many samples sample j stands for.
 fn count_of(model: &Model, a: &[f64], j: usize) -> f64 {
-    model.total_count.map_or(1.0, |count| a[j] * count)
+    model.total_count().map_or(1.0, |count| a[j] * count)
 }
 
 fn recomputed_plan(model: &Model, a: &[f64]) -> RecomputedPlan {
@@ -290,11 +302,11 @@ fn recomputed_plan(model: &Model, a: &[f64]) -> RecomputedPlan {
         marginal_error += (mass - a[i]).abs();
         let mut h = 0.0;
         for (j, &p) in row.iter().enumerate().filter(|(_, p)| **p > 0.0) {
-            cost += p * squared_distance(&model.scores, i, j);
+            cost += p * squared_distance(model.scores(), i, j);
             entropy += p * (p / (a[i] * a[j])).ln();
             h -= p / mass * (p / mass / count_of(model, a, j)).ln();
             for l in 0..k {
-                carried.set(i, l, carried.get(i, l) + p * model.scores.get(j, l));
+                carried.set(i, l, carried.get(i, l) + p * model.scores().get(j, l));
             }
         }
         entropies.push((i, h));
@@ -304,7 +316,7 @@ fn recomputed_plan(model: &Model, a: &[f64]) -> RecomputedPlan {
 
 /// The perplexity of the plan, and of its rows.
 fn check_perplexity(samples: &Samples<'_, f64>, model: &Model, plan: &RecomputedPlan) {
-    let (a, said) = (samples.weights(), &model.perplexity);
+    let (a, said) = (samples.weights(), &model.perplexity());
     let overall = plan.entropies.iter().map(|&(i, h)| a[i] * h).sum::<f64>().exp();
     assert!((overall / said.overall - 1.0).abs() < 1e-6, "perplexity {overall}, said {}", said.overall);
     let mut rows: Vec<(f64, f64)> = plan.entropies.iter().map(|&(i, h)| (h.exp(), a[i])).collect();
@@ -325,18 +337,19 @@ fn check_perplexity(samples: &Samples<'_, f64>, model: &Model, plan: &Recomputed
 /// M u_j by the definition, M = X'(2 pi - diag(a))X, and what of it leaves the subspace: relative to each component.
 fn check_residuals(samples: &Samples<'_, f64>, model: &Model, plan: &RecomputedPlan) {
     let (n, d, k) = (samples.rows(), samples.columns(), model.n_components());
-    let (a, u, certificate) = (samples.weights(), &model.components, &model.certificate);
+    let (a, u, certificate) = (samples.weights(), model.components(), model.certificate());
     let mut image = Matrix::zeros(d, k);
     for i in (0..n).filter(|&i| a[i] > 0.0) {
         let row = samples.row(i).unwrap();
         for j in 0..k {
-            let factor = 2.0 * plan.carried.get(i, j) - a[i] * model.scores.get(i, j);
-            for (l, (x, mean)) in row.iter().zip(&model.mean).enumerate() {
+            let factor = 2.0 * plan.carried.get(i, j) - a[i] * model.scores().get(i, j);
+            for (l, (x, mean)) in row.iter().zip(model.mean()).enumerate() {
                 image.set(l, j, image.get(l, j) + factor * (x - mean));
             }
         }
     }
-    let total = model.explained_variance[0] / model.explained_variance_ratio[0];
+    let variances = weighted_variances(model);
+    let total = variances[0] / model.explained_variance_ratio()[0];
     let inside = product(&u.transposed(), &image);
     let symmetric = Matrix::from_fn(k, k, |i, j| 0.5 * (inside.get(i, j) + inside.get(j, i)));
     let (values, turn) = jacobi(&symmetric);
@@ -349,7 +362,7 @@ fn check_residuals(samples: &Samples<'_, f64>, model: &Model, plan: &RecomputedP
         return;
     }
     for (j, value) in values.iter().enumerate() {
-        let against = value.abs().max(model.explained_variance[j]);
+        let against = value.abs().max(variances[j]);
         // Divided first: squares of tiny numbers are nothing.
         let ours = leaving.column(j).iter().map(|x| (x / against).powi(2)).sum::<f64>().sqrt();
         let said = certificate.residuals[j];
@@ -364,7 +377,7 @@ fn check_residuals(samples: &Samples<'_, f64>, model: &Model, plan: &RecomputedP
 /// The gap between the loss and the cost of a feasible plan, pair by pair.
 fn check_gap(model: &Model, a: &[f64], plan: &RecomputedPlan) {
     let n = model.n_samples();
-    if model.certificate.approximation.is_some() {
+    if model.certificate().approximation.is_some() {
         return;
     }
     let pi = Matrix::from_fn(n, n, |i, j| plan_entry(model, a, i, j));
@@ -379,26 +392,26 @@ fn check_gap(model: &Model, a: &[f64], plan: &RecomputedPlan) {
             let extra = if t > 0.0 { lacking[i] * lacking[j] / t } else { 0.0 };
             let p = x[i] * pi.get(i, j) * x[j] + extra;
             if p > 0.0 {
-                cost += p * squared_distance(&model.scores, i, j);
+                cost += p * squared_distance(model.scores(), i, j);
                 entropy += p * (p / (a[i] * a[j])).ln();
             }
         }
     }
-    let feasible = cost + model.epsilon * entropy;
-    let kept: f64 = model.explained_variance.iter().sum();
-    let total = kept / model.explained_variance_ratio.iter().sum::<f64>();
-    let gap = feasible - (model.loss - (total - kept));
-    let said = model.certificate.duality_gap;
-    let noise = 1e-9 * (total + model.epsilon * 1e-5) + 1e-13 * model.epsilon;
+    let feasible = cost + model.epsilon() * entropy;
+    let kept: f64 = weighted_variances(model).iter().sum();
+    let total = kept / model.explained_variance_ratio().iter().sum::<f64>();
+    let gap = feasible - (model.loss() - (total - kept));
+    let said = model.certificate().duality_gap;
+    let noise = 1e-9 * (total + model.epsilon() * 1e-5) + 1e-13 * model.epsilon();
     assert!(gap <= said + noise, "gap {gap:e}, said {said:e}");
-    let most = noise + 1e3 * gap.max(0.0) + 10.0 * plan.marginal_error * (total + model.epsilon * (n as f64).ln());
+    let most = noise + 1e3 * gap.max(0.0) + 10.0 * plan.marginal_error * (total + model.epsilon() * (n as f64).ln());
     assert!(said <= most, "gap {gap:e}, said {said:e}");
 }
 
 /// The eigenvalues of M in the span of the data, and what is said of them.
 fn check_eigenvalues(samples: &Samples<'_, f64>, model: &Model) {
     let (n, k, a) = (samples.rows(), model.n_components(), samples.weights());
-    let certificate = &model.certificate;
+    let certificate = model.certificate();
     assert_eq!(certificate.eigenvalues.len(), k);
     assert!(certificate.eigenvalues.windows(2).all(|w| w[0] >= w[1]));
     assert_eq!(certificate.collapsed, certificate.eigenvalues.iter().any(|x| *x <= 0.0));
@@ -410,7 +423,7 @@ fn check_eigenvalues(samples: &Samples<'_, f64>, model: &Model) {
         n,
         samples.columns(),
         &(0..n)
-            .flat_map(|i| samples.row(i).unwrap().iter().zip(&model.mean).map(|(x, m)| x - m).collect::<Vec<_>>())
+            .flat_map(|i| samples.row(i).unwrap().iter().zip(model.mean()).map(|(x, m)| x - m).collect::<Vec<_>>())
             .collect::<Vec<_>>(),
     )
     .unwrap();
@@ -434,7 +447,7 @@ fn check_eigenvalues(samples: &Samples<'_, f64>, model: &Model) {
         assert!((ours - said).abs() <= slack, "eigenvalue {at} of M: {ours}, said {said}");
     }
     // The deficit: what the leading eigenvectors of M would still win.
-    let frame = product(&basis.transposed(), &model.components);
+    let frame = product(&basis.transposed(), model.components());
     let trace: f64 =
         product(&frame.transposed(), &product(&m, &frame)).as_column_major().iter().step_by(k + 1).sum::<f64>();
     let sum: f64 = values[..k].iter().sum();

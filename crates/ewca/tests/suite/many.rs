@@ -31,30 +31,35 @@ fn skipping_coarse_starts_and_single_precision_agree_with_neither() {
     let samples = Samples::new(&data, n, D).unwrap();
     let plain = params().skip_far_pairs(false).coarse_to_fine(false).fit(&samples).unwrap();
     check_fit(&samples, &plain);
-    assert_eq!((plain.certificate.skipped_mass, plain.kernel_share), (0.0, 1.0));
+    assert_eq!((plain.certificate().skipped_mass, plain.kernel_share()), (0.0, 1.0));
     let ways =
         [params().coarse_to_fine(false), params().skip_far_pairs(false), params(), params().single_precision(true)];
     for (way, params) in ways.into_iter().enumerate() {
         let model = params.fit(&samples).unwrap();
         check_fit(&samples, &model);
-        assert!(model.converged(), "way {way}: {}", model.termination);
-        assert!(model.certificate.marginal_error <= 1e-9 && model.certificate.relative_gradient <= 1e-6);
+        assert!(model.converged(), "way {way}: {}", model.termination());
+        assert!(model.certificate().marginal_error <= 1e-9 && model.certificate().relative_gradient <= 1e-6);
         // The search for the perplexity ends within 0.1 % of it.
-        assert!((model.epsilon / plain.epsilon - 1.0).abs() < 2e-3, "way {way}: {} {}", model.epsilon, plain.epsilon);
-        assert!(subspace_distance(&model.components, &plain.components) < 1e-3, "way {way}");
+        assert!(
+            (model.epsilon() / plain.epsilon() - 1.0).abs() < 2e-3,
+            "way {way}: {} {}",
+            model.epsilon(),
+            plain.epsilon()
+        );
+        assert!(subspace_distance(model.components(), plain.components()) < 1e-3, "way {way}");
         if way != 1 {
-            assert!(model.kernel_share < 0.6, "way {way}: {}", model.kernel_share);
-            assert!(model.certificate.skipped_mass > 0.0 && model.certificate.skipped_mass <= 1e-13);
+            assert!(model.kernel_share() < 0.6, "way {way}: {}", model.kernel_share());
+            assert!(model.certificate().skipped_mass > 0.0 && model.certificate().skipped_mass <= 1e-13);
         }
     }
     // At the same epsilon they agree to the tolerance.
-    let at = |params: Params| params.epsilon(plain.epsilon).tolerance(1e-8).fit(&samples).unwrap();
+    let at = |params: Params| params.epsilon(plain.epsilon()).tolerance(1e-8).fit(&samples).unwrap();
     let exact = at(params().skip_far_pairs(false).coarse_to_fine(false));
     for params in [params(), params().single_precision(true)] {
         let model = at(params);
         check_fit(&samples, &model);
-        assert!((model.loss / exact.loss - 1.0).abs() < 1e-11);
-        assert!(subspace_distance(&model.components, &exact.components) < 1e-6);
+        assert!((model.loss() / exact.loss() - 1.0).abs() < 1e-11);
+        assert!(subspace_distance(model.components(), exact.components()) < 1e-6);
     }
     check_fit(&samples, &exact);
 }
@@ -96,7 +101,7 @@ fn fits_can_be_stopped_in_every_phase() {
         assert_eq!((result.unwrap_err(), shown), (Error::Stopped, 0));
     }
     let (result, shown) = stopped(|phase| phase == Phase::Iterations);
-    assert_eq!((result.unwrap().termination, shown), (Termination::Interrupted, 1));
+    assert_eq!((result.unwrap().termination(), shown), (Termination::Interrupted, 1));
     // What is finished is returned as it is.
     let (result, _) = stopped(|phase| phase == Phase::Finish);
     assert!(result.unwrap().converged());
@@ -116,13 +121,18 @@ fn odd_data_of_many_samples() {
             |skip| Ewca::params(2).epsilon(epsilon).skip_far_pairs(skip).max_iterations(60).fit(&samples).unwrap();
         let (model, plain) = (fit(true), fit(false));
         check_fit(&samples, &model);
-        assert!(model.converged(), "epsilon {epsilon}: {}", model.termination);
-        assert!((model.loss / plain.loss - 1.0).abs() < 1e-9, "epsilon {epsilon}: {} {}", model.loss, plain.loss);
-        assert_eq!(model.rank, 4);
-        assert_eq!(model.certificate.collapsed, epsilon > 1e6, "epsilon {epsilon}");
+        assert!(model.converged(), "epsilon {epsilon}: {}", model.termination());
+        assert!(
+            (model.loss() / plain.loss() - 1.0).abs() < 1e-9,
+            "epsilon {epsilon}: {} {}",
+            model.loss(),
+            plain.loss()
+        );
+        assert_eq!(model.rank(), 4);
+        assert_eq!(model.certificate().collapsed, epsilon > 1e6, "epsilon {epsilon}");
         // Two equal samples share all they have.
         let smallest = if epsilon < 1.0 { 2.0 - 1e-6 } else { 2.0 };
-        assert!(model.perplexity.min >= smallest, "epsilon {epsilon}: {}", model.perplexity.min);
+        assert!(model.perplexity().min >= smallest, "epsilon {epsilon}: {}", model.perplexity().min);
     }
     // Far from the origin, in tiny and huge units.
     let reference = Ewca::params(2).epsilon(0.5).fit(&samples).unwrap();
@@ -130,7 +140,7 @@ fn odd_data_of_many_samples() {
         let scaled: Vec<f64> = data.iter().map(|x| x * scale).collect();
         let samples = Samples::new(&scaled, n, D).unwrap();
         let model = Ewca::params(2).epsilon(0.5 * scale * scale).fit(&samples).unwrap();
-        assert!((model.loss / (scale * scale) / reference.loss - 1.0).abs() < 1e-9);
-        assert!(subspace_distance(&model.components, &reference.components) < 1e-5);
+        assert!((model.loss() / (scale * scale) / reference.loss() - 1.0).abs() < 1e-9);
+        assert!(subspace_distance(model.components(), reference.components()) < 1e-5);
     }
 }

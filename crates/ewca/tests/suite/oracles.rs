@@ -1,6 +1,6 @@
 //! What must hold by mathematics, whatever the data: limits, symmetries, closed forms.
 
-use crate::common::{cases, check_fit, product, subspace_distance};
+use crate::common::{cases, check_fit, product, subspace_distance, weighted_variances};
 use ewca::{Ewca, Matrix, MmParams, Model, Params, Samples, Solver, Start, self_transport};
 use proptest::prelude::*;
 use rand::SeedableRng;
@@ -67,11 +67,11 @@ proptest! {
         let total = variance(&x, d);
         let pca = fit(&x, d, k, 1e-12 * total);
         prop_assert!(pca.converged());
-        prop_assert!(pca.distance_to_pca < 1e-6);
-        for (v, m) in pca.explained_variance.iter().zip(&pca.certificate.eigenvalues) {
+        prop_assert!(pca.distance_to_pca() < 1e-6);
+        for (v, m) in weighted_variances(&pca).iter().zip(&pca.certificate().eigenvalues) {
             prop_assert!((v - m).abs() < 1e-9 * total);
         }
-        prop_assert!(pca.perplexity.max < 1.0 + 1e-6);
+        prop_assert!(pca.perplexity().max < 1.0 + 1e-6);
     }
 
     /// epsilon -> infinity is the k smallest eigenvectors: M -> -Sigma.
@@ -81,13 +81,13 @@ proptest! {
         let total = variance(&x, d);
         let samples = Samples::new(&x, n, d).unwrap();
         let rank = (n - 1).min(d);
-        let all = Ewca::params(rank).epsilon(1e-9 * total).fit(&samples).unwrap().explained_variance;
+        let all = Ewca::params(rank).epsilon(1e-9 * total).fit(&samples).unwrap().explained_variance().to_vec();
         let collapsed = fit(&x, d, k, 1e12 * total);
-        prop_assert!(collapsed.certificate.collapsed);
-        let kept: f64 = collapsed.explained_variance.iter().sum();
+        prop_assert!(collapsed.certificate().collapsed);
+        let kept: f64 = collapsed.explained_variance().iter().sum();
         let smallest: f64 = all[rank - k..].iter().sum();
         prop_assert!((kept - smallest).abs() < 1e-7 * total, "{kept} {smallest}");
-        prop_assert!((collapsed.perplexity.overall - n as f64).abs() < 1e-3 * n as f64);
+        prop_assert!((collapsed.perplexity().overall - n as f64).abs() < 1e-3 * n as f64);
     }
 
     /// X -> cX with epsilon -> c^2 epsilon leaves U and multiplies the loss by c^2.
@@ -98,10 +98,10 @@ proptest! {
         let epsilon = 10f64.powf(relative) * variance(&x, d);
         let one = fit(&x, d, k, epsilon);
         let scaled: Vec<f64> = x.iter().map(|x| c * x).collect();
-        let other = refit(&scaled, d, &one.components, c * c * epsilon);
+        let other = refit(&scaled, d, one.components(), c * c * epsilon);
         prop_assume!(one.converged() && other.converged());
-        prop_assert!((other.loss / (c * c) - one.loss).abs() <= 1e-7 * one.loss.abs());
-        prop_assert!(subspace_distance(&one.components, &other.components) < 1e-4 * eigengap_factor(&one));
+        prop_assert!((other.loss() / (c * c) - one.loss()).abs() <= 1e-7 * one.loss().abs());
+        prop_assert!(subspace_distance(one.components(), other.components()) < 1e-4 * eigengap_factor(&one));
     }
 
     /// Powers of two scale without any rounding: the very same bits.
@@ -112,8 +112,8 @@ proptest! {
         let c = 4f64.powi(power);
         let one = fit(&x, d, k, epsilon);
         let other = fit(&x.iter().map(|x| c * x).collect::<Vec<_>>(), d, k, c * c * epsilon);
-        prop_assert_eq!(&one.components, &other.components);
-        prop_assert_eq!(one.loss * c * c, other.loss);
+        prop_assert_eq!(one.components(), other.components());
+        prop_assert_eq!(one.loss() * c * c, other.loss());
     }
 
     /// A translation changes the mean only; a permutation of samples permutes the scores; a rotation of features turns U.
@@ -126,15 +126,15 @@ proptest! {
         let close = 1e-4 * eigengap_factor(&one);
 
         let moved: Vec<f64> = x.iter().enumerate().map(|(at, x)| x + 100.0 * (at % d) as f64).collect();
-        let moved = refit(&moved, d, &one.components, epsilon);
-        prop_assert!((moved.loss - one.loss).abs() < 1e-7 * one.loss.abs());
-        prop_assert!(subspace_distance(&one.components, &moved.components) < close);
-        prop_assert!((moved.mean[d - 1] - one.mean[d - 1] - 100.0 * (d - 1) as f64).abs() < 1e-9);
+        let moved = refit(&moved, d, one.components(), epsilon);
+        prop_assert!((moved.loss() - one.loss()).abs() < 1e-7 * one.loss().abs());
+        prop_assert!(subspace_distance(one.components(), moved.components()) < close);
+        prop_assert!((moved.mean()[d - 1] - one.mean()[d - 1] - 100.0 * (d - 1) as f64).abs() < 1e-9);
 
         let reversed: Vec<f64> = (0..n).rev().flat_map(|i| x[i * d..(i + 1) * d].to_vec()).collect();
-        let reversed = refit(&reversed, d, &one.components, epsilon);
-        prop_assert!((reversed.loss - one.loss).abs() < 1e-7 * one.loss.abs());
-        prop_assert!(subspace_distance(&one.components, &reversed.components) < close);
+        let reversed = refit(&reversed, d, one.components(), epsilon);
+        prop_assert!((reversed.loss() - one.loss()).abs() < 1e-7 * one.loss().abs());
+        prop_assert!(subspace_distance(one.components(), reversed.components()) < close);
 
         // A product of plane rotations.
         let mut turned = x.clone();
@@ -150,10 +150,10 @@ proptest! {
                 rotation.set(axis + 1, j, s * p + c * q);
             }
         }
-        let expected = product(&rotation, &one.components);
+        let expected = product(&rotation, one.components());
         let turned = refit(&turned, d, &expected, epsilon);
-        prop_assert!((turned.loss - one.loss).abs() < 1e-7 * one.loss.abs());
-        prop_assert!(subspace_distance(&expected, &turned.components) < close);
+        prop_assert!((turned.loss() - one.loss()).abs() < 1e-7 * one.loss().abs());
+        prop_assert!(subspace_distance(&expected, turned.components()) < close);
     }
 
     /// Integer weights equal repeated rows, and a data set repeated as a whole keeps U and loss.
@@ -178,8 +178,8 @@ proptest! {
 
 /// How much a small gradient may turn the subspace: the inverse of the relative gap after the k-th eigenvalue of M.
 fn eigengap_factor(model: &Model) -> f64 {
-    let values = &model.certificate.eigenvalues;
-    match model.certificate.next_eigenvalue {
+    let values = &model.certificate().eigenvalues;
+    match model.certificate().next_eigenvalue {
         Some(next) => (values[0].abs().max(next.abs()) / (values[values.len() - 1] - next).abs()).max(1.0),
         None => 1.0,
     }
@@ -217,8 +217,8 @@ fn bcd_and_mm_descend() {
                 let params = Ewca::params(k).epsilon(relative * variance(&x, d)).solver(solver).tolerance(1e-8);
                 let model = params.max_iterations(5000).fit(&samples).unwrap();
                 check_fit(&samples, &model);
-                assert!(model.history.len() > 2);
-                for pair in model.history.windows(2) {
+                assert!(model.history().len() > 2);
+                for pair in model.history().windows(2) {
                     assert!(pair[1].loss <= pair[0].loss + 1e-10 * pair[0].loss.abs(), "{}", solver.name());
                 }
             }
@@ -234,9 +234,9 @@ fn saddles_are_left() {
     for solver in [Solver::Lbfgs, Solver::Bcd, Solver::Mm(MmParams::default())] {
         let model = Ewca::params(2).epsilon(1e6 * variance(&x, 6)).solver(solver).fit(&samples).unwrap();
         check_fit(&samples, &model);
-        assert!(model.converged() && model.certificate.collapsed);
-        assert!(model.certificate.eigen_deficit < 1e-8);
-        assert!(model.distance_to_pca > 2.0, "{}", solver.name());
+        assert!(model.converged() && model.certificate().collapsed);
+        assert!(model.certificate().eigen_deficit < 1e-8);
+        assert!(model.distance_to_pca() > 2.0, "{}", solver.name());
     }
 }
 
@@ -254,10 +254,10 @@ fn check_repetitions(
     let by_weight: Vec<f64> = (0..n).flat_map(|i| x[i * d..(i + 1) * d].repeat(weights[i] as usize)).collect();
     for (samples, rows) in [(weighted, by_weight), (Samples::new(&x, n, d).unwrap(), x.repeat(2))] {
         let one = checked_fit(&samples, Ewca::params(k).epsilon(epsilon).restarts(12));
-        let other = fit_repeated(&rows, epsilon, &one.components);
+        let other = fit_repeated(&rows, epsilon, one.components());
         prop_assume!(one.converged() && other.converged());
-        prop_assert!((one.loss - other.loss).abs() < 1e-7 * one.loss.abs(), "{} {}", one.loss, other.loss);
-        prop_assert!(subspace_distance(&one.components, &other.components) < 1e-4 * eigengap_factor(&one));
+        prop_assert!((one.loss() - other.loss()).abs() < 1e-7 * one.loss().abs(), "{} {}", one.loss(), other.loss());
+        prop_assert!(subspace_distance(one.components(), other.components()) < 1e-4 * eigengap_factor(&one));
     }
     Ok(())
 }

@@ -95,8 +95,8 @@ fn library_iterate(x: &Matrix, solver: Solver, iterations: usize) -> Matrix {
     let params = Ewca::params(K).epsilon(EPSILON).solver(solver).tolerance(1e-13).max_iterations(iterations);
     let model = params.fit(&samples).unwrap();
     check_fit(&samples, &model);
-    assert_eq!(model.iterations, iterations);
-    model.components
+    assert_eq!(model.iterations(), iterations);
+    model.into_parts().components
 }
 
 #[test]

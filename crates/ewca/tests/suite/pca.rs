@@ -16,13 +16,15 @@ fn covariance(data: &[f64], columns: usize, weights: &[f64]) -> (Vec<f64>, Matri
     (mean.clone(), Matrix::from_fn(columns, columns, moment))
 }
 
-fn check(pca: &Pca, data: &[f64], columns: usize, weights: &[f64]) {
+/// `divisor`: 1 - 1/n, or what stands for it.
+fn check(pca: &Pca, data: &[f64], columns: usize, weights: &[f64], divisor: f64) {
     let (mean, covariance) = covariance(data, columns, weights);
     let (values, vectors) = jacobi(&covariance);
     let (n, k) = (data.len() / columns, pca.components.columns());
     let total: f64 = values.iter().sum();
     for c in 0..k {
-        assert!((pca.explained_variance[c] - values[c]).abs() < 1e-9 * values[0], "variance {c}");
+        assert!((pca.eigenvalues[c] - values[c]).abs() < 1e-9 * values[0], "eigenvalue {c}");
+        assert!((pca.explained_variance[c] * divisor - values[c]).abs() < 1e-9 * values[0], "variance {c}");
         assert!((pca.explained_variance_ratio[c] - values[c] / total).abs() < 1e-9, "ratio {c}");
         let (at, largest) = pca
             .components
@@ -47,9 +49,9 @@ fn check(pca: &Pca, data: &[f64], columns: usize, weights: &[f64]) {
 fn dense_sparse_weighted_and_streamed_samples_have_the_principal_components_of_their_covariance() {
     let (data, n, d) = audited("wine");
     let samples = Samples::new(&data, n, d).unwrap();
-    let equal = vec![1.0; n];
+    let (equal, usual) = (vec![1.0; n], 1.0 - 1.0 / n as f64);
     for k in [1, 2, 5, d] {
-        check(&Ewca::params(k).pca(&samples).unwrap(), &data, d, &equal);
+        check(&Ewca::params(k).pca(&samples).unwrap(), &data, d, &equal, usual);
     }
     let pca = Ewca::params(3).pca(&samples).unwrap();
     assert_eq!((pca.rank, pca.residual), (d, 0.0));
@@ -58,14 +60,23 @@ fn dense_sparse_weighted_and_streamed_samples_have_the_principal_components_of_t
 
     let weights: Vec<f64> = (0..n).map(|i| (i % 4) as f64).collect();
     let weighted = Samples::new(&data, n, d).unwrap().with_weights(&weights).unwrap();
-    check(&Ewca::params(3).pca(&weighted).unwrap(), &data, d, &weights);
+    // Of weights only their ratios count; counts are repetitions.
+    let total: f64 = weights.iter().sum();
+    let squares: f64 = weights.iter().map(|w| (w / total).powi(2)).sum();
+    check(&Ewca::params(3).pca(&weighted).unwrap(), &data, d, &weights, 1.0 - squares);
+    let counted = Samples::new(&data, n, d).unwrap().with_counts(&weights).unwrap();
+    check(&Ewca::params(3).pca(&counted).unwrap(), &data, d, &weights, 1.0 - 1.0 / total);
+    // Counts of less than two samples are weights: there is no n - 1 to divide by.
+    let shares: Vec<f64> = weights.iter().map(|w| w / total).collect();
+    let counted = Samples::new(&data, n, d).unwrap().with_counts(&shares).unwrap();
+    check(&Ewca::params(3).pca(&counted).unwrap(), &data, d, &weights, 1.0 - squares);
 
     let (offsets, positions, values) = compressed(&data, d);
     let sparse = Samples::sparse(&offsets, &positions, &values, d).unwrap();
-    check(&Ewca::params(3).pca(&sparse).unwrap(), &data, d, &equal);
+    check(&Ewca::params(3).pca(&sparse).unwrap(), &data, d, &equal, usual);
 
     let table = Table::new(&data, d, 50);
-    check(&Ewca::params(3).pca(&Samples::<f64>::streamed(&table).unwrap()).unwrap(), &data, d, &equal);
+    check(&Ewca::params(3).pca(&Samples::<f64>::streamed(&table).unwrap()).unwrap(), &data, d, &equal, usual);
 }
 
 /// More than 4096 of both: a few axes are found at random. What is outside of them is taken in, until the components are those of all.
@@ -78,7 +89,7 @@ fn a_few_axes_are_extended_until_they_hold_the_components() {
     let pca = Ewca::params(3).tolerance(1e-7).pca(&samples).unwrap();
     assert!(pca.rank < 1000 && pca.residual <= 1e-7);
     // |Sigma u - lambda u|, relative to lambda.
-    for (c, lambda) in pca.explained_variance.iter().enumerate() {
+    for (c, lambda) in pca.eigenvalues.iter().enumerate() {
         let u = pca.components.column(c);
         let mut image = vec![0.0; d];
         for (i, row) in data.chunks(d).enumerate() {
@@ -102,7 +113,7 @@ fn it_is_the_limit_of_a_small_epsilon() {
         let tiny = 1e-12 * pca.explained_variance[3];
         let model = Ewca::params(4).epsilon(tiny).fit(&samples).unwrap();
         let largest = pca.explained_variance[0].sqrt();
-        for (a, b) in pca.scores.as_column_major().iter().zip(model.scores.as_column_major()) {
+        for (a, b) in pca.scores.as_column_major().iter().zip(model.scores().as_column_major()) {
             assert!((a - b).abs() < 1e-9 * largest, "{name}: {a} {b}");
         }
     }

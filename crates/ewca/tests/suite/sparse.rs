@@ -48,9 +48,9 @@ proptest! {
         let (one, other) = (one.unwrap(), other.unwrap());
         check_fit(&dense, &one);
         check_fit(&sparse, &other);
-        prop_assert!((one.loss - other.loss).abs() < 1e-10 * one.loss.abs());
-        for (v, w) in one.explained_variance.iter().zip(&other.explained_variance) {
-            prop_assert!((v - w).abs() < 1e-10 * one.explained_variance[0].max(one.loss));
+        prop_assert!((one.loss() - other.loss()).abs() < 1e-10 * one.loss().abs());
+        for (v, w) in one.explained_variance().iter().zip(other.explained_variance()) {
+            prop_assert!((v - w).abs() < 1e-10 * one.explained_variance()[0].max(one.loss()));
         }
         let (a, b) = (one.transform(&x, n).unwrap(), one.transform_sparse(&offsets, &positions, &values).unwrap());
         for (v, w) in a.as_column_major().iter().zip(b.as_column_major()) {

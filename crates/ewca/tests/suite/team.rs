@@ -96,11 +96,11 @@ fn teams_meet_the_references() {
                 let what = format!("{name} k={} epsilon={} in {size}", case.k, case.epsilon);
                 check_fit(&samples, &models[0]);
                 assert!(models.iter().all(|model| text(model) == text(&models[0])), "{what}: they differ");
-                assert!(models[0].converged(), "{what}: {}", models[0].termination);
-                let above = (models[0].loss - case.loss) / case.loss.abs();
-                assert!(above <= 1e-8, "{what}: loss {} is above {}", models[0].loss, case.loss);
+                assert!(models[0].converged(), "{what}: {}", models[0].termination());
+                let above = (models[0].loss() - case.loss) / case.loss.abs();
+                assert!(above <= 1e-8, "{what}: loss {} is above {}", models[0].loss(), case.loss);
                 if above >= -1e-8 {
-                    assert!(subspace_distance(&case.components, &models[0].components) < 1e-5, "{what}");
+                    assert!(subspace_distance(&case.components, models[0].components()) < 1e-5, "{what}");
                 }
             }
         }
@@ -124,9 +124,9 @@ fn many_samples_shared_are_those_of_one_process_to_rounding() {
             check_fit(&Samples::new(&data, n, d).unwrap(), &models[0]);
             assert_eq!(text(&models[0]), text(&fit()[0]), "{size}: not the same bits twice");
         }
-        assert!((models[0].epsilon / alone.epsilon - 1.0).abs() < 1e-6);
-        assert!((models[0].loss / alone.loss - 1.0).abs() < 1e-6);
-        assert!(subspace_distance(&models[0].components, &alone.components) < 1e-5);
+        assert!((models[0].epsilon() / alone.epsilon() - 1.0).abs() < 1e-6);
+        assert!((models[0].loss() / alone.loss() - 1.0).abs() < 1e-6);
+        assert!(subspace_distance(models[0].components(), alone.components()) < 1e-5);
     }
 }
 
@@ -154,9 +154,9 @@ fn a_fit_goes_on_with_another_number_of_processes() {
         let models =
             together(&data, d, None, size, |samples| params.resume(samples, state.clone(), &mut Unobserved).unwrap());
         check_fit(&Samples::new(&data, n, d).unwrap(), &models[0]);
-        assert!(models[0].converged(), "{size}: {}", models[0].termination);
-        assert!((models[0].loss / whole.loss - 1.0).abs() < 1e-6, "{size}: {} {}", models[0].loss, whole.loss);
-        assert!(subspace_distance(&models[0].components, &whole.components) < 1e-4, "{size}");
+        assert!(models[0].converged(), "{size}: {}", models[0].termination());
+        assert!((models[0].loss() / whole.loss() - 1.0).abs() < 1e-6, "{size}: {} {}", models[0].loss(), whole.loss());
+        assert!(subspace_distance(models[0].components(), whole.components()) < 1e-4, "{size}");
         if size == 3 {
             let straight = together(&data, d, None, 3, |samples| params.fit(samples).unwrap());
             assert_eq!(text(&models[0]), text(&straight[0]));
@@ -180,7 +180,7 @@ fn one_who_stops_stops_all() {
         };
         params.fit_observed(samples, &mut stop).unwrap()
     });
-    assert!(models.iter().all(|model| model.termination == ewca::Termination::Interrupted));
+    assert!(models.iter().all(|model| model.termination() == ewca::Termination::Interrupted));
 }
 
 #[test]
@@ -197,8 +197,8 @@ fn sparse_samples_are_shared_too() {
     let whole = Samples::new(&data, n, d).unwrap();
     let alone = params.fit(&whole).unwrap();
     check_fit(&whole, &models[0]);
-    assert!((models[0].loss / alone.loss - 1.0).abs() < 1e-12);
-    assert!(subspace_distance(&models[0].components, &alone.components) < 1e-8);
+    assert!((models[0].loss() / alone.loss() - 1.0).abs() < 1e-12);
+    assert!(subspace_distance(models[0].components(), alone.components()) < 1e-8);
 }
 
 #[test]
@@ -209,11 +209,11 @@ fn landmarks_are_shared() {
     let models = together(&data, 6, None, 3, |samples| params().fit(samples).unwrap());
     for model in &models {
         assert!(model.converged());
-        assert!((model.loss / alone.loss - 1.0).abs() < 1e-6);
-        assert!(subspace_distance(&model.components, &alone.components) < 1e-4);
-        let (said, same) = (model.certificate.approximation.unwrap(), alone.certificate.approximation.unwrap());
+        assert!((model.loss() / alone.loss() - 1.0).abs() < 1e-6);
+        assert!(subspace_distance(model.components(), alone.components()) < 1e-4);
+        let (said, same) = (model.certificate().approximation.unwrap(), alone.certificate().approximation.unwrap());
         assert!((said.marginal_error / same.marginal_error - 1.0).abs() < 0.1, "{said:?} {same:?}");
-        assert_eq!(model.certificate.approximation, models[0].certificate.approximation);
+        assert_eq!(model.certificate().approximation, models[0].certificate().approximation);
     }
 }
 
@@ -259,12 +259,12 @@ fn members_and_parts_without_weight_take_no_part() {
     let alone = params.fit(&whole).unwrap();
     let models = together(&data, d, Some(&weights), 3, |samples| params.fit(samples).unwrap());
     check_fit(&whole, &models[2]);
-    assert!((models[2].loss / alone.loss - 1.0).abs() < 1e-12);
+    assert!((models[2].loss() / alone.loss() - 1.0).abs() < 1e-12);
     let source = crate::streamed::Table::new(&data, d, 10);
     let streamed: Samples<'_> = Samples::streamed(&source).unwrap().with_weights(&weights).unwrap();
     let model = params.fit(&streamed).unwrap();
     check_fit(&whole, &model);
-    assert!((model.loss / alone.loss - 1.0).abs() < 1e-12);
+    assert!((model.loss() / alone.loss() - 1.0).abs() < 1e-12);
     // Weights that one process has given for itself alone mean nothing to the others.
     let early = whole.with_team(Arc::new(Odd)).unwrap_err();
     assert!(early.to_string().contains("after the team"), "{early}");

@@ -464,7 +464,7 @@ fn ends_within_a_millionth_agree() {
                 let canonical = run.canonical_end(&samples, &mut objective, &best).unwrap();
                 let model =
                     run.model(&samples, &mut objective, &mut state, &best, canonical, Default::default()).unwrap();
-                assert_eq!((model.starts, model.agreeing_starts), (5, 3));
+                assert_eq!((model.starts(), model.agreeing_starts()), (5, 3));
             }
         });
     }
