@@ -4,7 +4,7 @@
 use std::io::Read;
 use std::time::Instant;
 
-use ewca::{KernelLayout, KernelOptions, Matrix, Peak};
+use ewca::{Accuracy, KernelLayout, KernelOptions, Matrix, Peak};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<usize> = std::env::args().skip(1).map(|word| word.parse()).collect::<Result<_, _>>()?;
@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let scores = Matrix::from_row_major(points, dimensions, &values)?;
     let all = KernelOptions { keep_far_pairs: true, ..KernelOptions::default() };
     let mut layout = KernelLayout::new(&scores, all);
-    let kernel = layout.with_precision(&scores, 1.0, single == 1);
+    let kernel = layout.with_accuracy(&scores, 1.0, Accuracy { single: single == 1, ..Accuracy::default() });
     // [u, u Z]: what a fit asks of a pass.
     let u = vec![1.0 / points as f64; points];
     let right =

@@ -112,7 +112,7 @@ impl Report {
         let aligned = Aligned::new(model, pca, &steps);
         let (partners, heat_maps) = plan_views(model, subject.ids, classes.as_ref(), &shown.samples);
         let comparable = classes.as_ref().filter(|classes| classes.names.len() <= MOST_COMPARED);
-        let compared = comparable.map(|classes| classes.compared(&model.scores(), &pca.scores));
+        let compared = comparable.map(|classes| classes.compared(model.scores(), &pca.scores));
         let mut notes = shown.notes(subject, classes.is_some(), steps.len());
         notes.extend(notes_on_work(subject, &heat_maps, classes.as_ref(), compared.as_ref()));
         notes.extend(words::findings(model, subject.features, false));
@@ -212,13 +212,13 @@ impl Shown {
         let columns = |scores: &Matrix, flipped: &[bool], count| columns(scores, &self.samples, flipped, count);
         let barycentric = columns(&model.barycentric_scores(), &[], self.drawn);
         let mut views = vec![
-            view(ViewKey::Ewca, "EWCA", "ewca", columns(&model.scores(), &[], self.drawn)),
+            view(ViewKey::Ewca, "EWCA", "ewca", columns(model.scores(), &[], self.drawn)),
             view(ViewKey::Pca, "PCA", "pc", columns(&pca.scores, &aligned.pca, self.drawn)),
             view(ViewKey::Barycentric, "Barycentric", "ewca", barycentric),
         ];
         if subject.tsne {
             let perplexity = TSNE_PERPLEXITY.min(TSNE_PART * model.n_samples() as f64).max(2.0);
-            let map = tsne::embed(&model.scores(), perplexity)?;
+            let map = tsne::embed(model.scores(), perplexity)?;
             views.push(view(ViewKey::Tsne, "t-SNE", "t-SNE ", columns(&map, &[], 2)));
         }
         Ok(views)
@@ -230,10 +230,10 @@ impl Shown {
             perplexity: model.perplexity().overall,
             loss: model.loss(),
             explained: model.explained_variance_ratio().iter().sum(),
-            error: classes.map(|classes| classes.error(&model.scores())),
+            error: classes.map(|classes| classes.error(model.scores())),
             collapsed: model.certificate().collapsed,
             converged: model.converged(),
-            columns: columns(&model.scores(), &self.samples, signs, self.slid),
+            columns: columns(model.scores(), &self.samples, signs, self.slid),
         };
         let current = aligned.nearest?;
         Some(Path { steps: steps.iter().zip(&aligned.steps).map(step).collect(), current })

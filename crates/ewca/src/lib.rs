@@ -172,7 +172,7 @@ pub use fit::{
 pub use interop::linfa;
 pub use kernel::Kernel;
 #[doc(hidden)] // For bench/.
-pub use kernel::{KernelLayout, KernelOptions, Peak, Work};
+pub use kernel::{Accuracy, KernelLayout, KernelOptions, Peak, Work};
 pub use matrix::Matrix;
 pub use samples::{Part, Samples, Scalar, Source};
 pub use simd::Simd;

@@ -148,6 +148,20 @@ impl Matrix {
         Self { rows: self.rows, columns, data: self.data[..columns * self.rows].to_vec() }
     }
 
+    /// The first `rows` rows.
+    pub(crate) fn leading_rows(&self, rows: usize) -> Self {
+        let mut data = Vec::with_capacity(rows * self.columns);
+        (0..self.columns).for_each(|j| data.extend_from_slice(&self.column(j)[..rows]));
+        Self { rows, columns: self.columns, data }
+    }
+
+    /// The same matrix with other first rows.
+    pub(crate) fn with_leading_rows(&self, rows: &Self) -> Self {
+        let mut out = self.clone();
+        (0..self.columns).for_each(|j| out.column_mut(j)[..rows.rows].copy_from_slice(rows.column(j)));
+        out
+    }
+
     /// A matrix by blocks of `size` rows, which `part` makes in parallel when `work` is worth it.
     pub(crate) fn from_row_blocks(
         rows: usize,
@@ -277,6 +291,28 @@ impl Matrix {
             }
         }
     }
+}
+
+/// Columns beside columns.
+pub(crate) fn hstack(left: &Matrix, right: &Matrix) -> Matrix {
+    let data = [left.data.as_slice(), &right.data].concat();
+    Matrix { rows: left.rows, columns: left.columns + right.columns, data }
+}
+
+/// An orthonormal basis of what of some `directions` lies beside an orthonormal `basis`; none where that is rounding alone.
+pub(crate) fn orthonormal_beside(basis: &Matrix, directions: Matrix) -> Option<Matrix> {
+    let mut fresh = qr_factor(&directions);
+    // Twice: the first time is accurate beside the directions, not beside what is left of them.
+    for _ in 0..2 {
+        fresh.add_scaled(-1.0, &basis.times(&basis.transposed_times(&fresh)));
+        // A direction that was rounding alone lies in the basis for the most part: what is left of it is not orthogonal to it.
+        let kept: Vec<usize> = (0..fresh.columns()).filter(|&j| dot(fresh.column(j), fresh.column(j)) > 1e-8).collect();
+        if kept.is_empty() {
+            return None;
+        }
+        fresh = qr_factor(&Matrix::from_fn(fresh.rows(), kept.len(), |i, j| fresh.get(i, kept[j])));
+    }
+    Some(fresh)
 }
 
 const ROWS_PER_BLOCK: usize = 2048;

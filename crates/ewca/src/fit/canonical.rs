@@ -16,7 +16,7 @@ pub(super) struct Canonical {
 }
 
 /// The canonical form of the subspace of `frame`.
-pub(super) fn canonical<T: Scalar>(samples: &Samples<'_, T>, span: &Span, frame: &Matrix) -> Result<Canonical> {
+pub(super) fn canonical<T: Scalar>(samples: &Samples<'_, T>, span: &Span<'_>, frame: &Matrix) -> Result<Canonical> {
     let (mut loadings, mut scores) = span.loadings(samples, frame)?;
     match polar_correction(&loadings)? {
         Some(correction) => (loadings, scores) = (loadings.times(&correction), scores.times(&correction)),

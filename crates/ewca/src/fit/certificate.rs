@@ -124,7 +124,7 @@ impl std::fmt::Display for Termination {
 ///
 /// The gradient by the exact kernel is that of the approximate plan, whose rows are all known, corrected by the difference in the
 /// rows of the probe_rows: so small a difference that a sample of it will do.
-pub(crate) fn approximation(objective: &mut Objective, point: &Point) -> Option<Approximation> {
+pub(crate) fn approximation(objective: &mut Objective<'_>, point: &Point) -> Option<Approximation> {
     let span = objective.span.clone();
     let (a, k) = (&span.weights, point.scores.columns());
     let landmarks = objective.kernel.landmarks()?;
@@ -163,7 +163,7 @@ pub(crate) fn approximation(objective: &mut Objective, point: &Point) -> Option<
 /// The feasible plan is diag(x) pi diag(x) + e e' / t, with x_i = min(1, a_i / p_i) for the row sums p, e what its rows then
 /// lack, and t = sum e. The relative entropy of the sum is bounded by convexity (weights 1 - t and t). Everything of order one
 /// cancels on paper, so that a tiny gap is computed to full relative precision.
-pub(crate) fn duality_gap(objective: &mut Objective, point: &Point) -> f64 {
+pub(crate) fn duality_gap(objective: &mut Objective<'_>, point: &Point) -> f64 {
     let span = objective.span.clone();
     let a = &span.weights;
     if is_wide(&point.scores, point.epsilon) {

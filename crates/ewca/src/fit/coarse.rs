@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::params::{Params, Smoothing, Start};
 use super::perplexity_search::first_epsilon;
-use super::session::{MANY_SAMPLES, Session, StartingPoint, pca_frame};
+use super::session::{MANY_SAMPLES, Session, StartingPoint};
 use super::{Control, Model, Observer, Phase, Progress};
 use crate::error::Result;
 use crate::kernel::{KernelLayout, KernelOptions, neighbours_together};
@@ -71,8 +71,8 @@ fn level(session: &mut Session<'_>, few: &[usize], start: StartingPoint) -> Resu
     let (end, model) = of_few.run_to_model(&samples, state)?;
     let own = &of_few.span;
     let (frame, _) = own.loadings(&samples, &end.frame)?;
-    let (own_axes, _) = own.loadings(&samples, &pca_frame(own.rank(), params.components))?;
-    let frame = carried_over(&own_axes, &pca_frame(span.rank(), params.components), &frame)?;
+    let (own_axes, _) = own.loadings(&samples, &own.pca_frame(params.components))?;
+    let frame = carried_over(&own_axes, &span.pca_frame(params.components), &frame)?;
     let potential = end.potential.map(|of_few| extended(&span, member, few, (&frame, &of_few), &model, all_landmarks));
     Ok(StartingPoint { frame, potential })
 }
@@ -95,7 +95,7 @@ fn carried_over(from: &Matrix, to: &Matrix, frame: &Matrix) -> Result<Matrix> {
 
 /// The potential of all samples by that of a few.
 fn extended(
-    span: &Span,
+    span: &Span<'_>,
     member: &TeamHandle,
     few: &[usize],
     (frame, potential): (&Matrix, &[f64]),
@@ -173,6 +173,11 @@ mod tests {
         }
     }
 
+    /// The first two of some axes.
+    fn pca_frame(axes: usize) -> Matrix {
+        Matrix::identity(axes).leading_columns(2)
+    }
+
     /// A session of `rows` samples in groups.
     fn session<'a>(rows: usize, weights: &[f64], params: &'a Params, observer: &'a mut dyn Observer) -> Session<'a> {
         let data = groups(rows, 4);
@@ -217,7 +222,7 @@ mod tests {
         let mut session = session(n, &weights, &params, &mut observer);
         let span = session.span.clone();
         let few: Vec<usize> = (0..n).step_by(3).collect();
-        let start = StartingPoint { frame: pca_frame(4, 2), potential: None };
+        let start = StartingPoint { frame: pca_frame(4), potential: None };
         let warm = level(&mut session, &few, start).unwrap();
         // Everyone's fit at this epsilon, which the few only nearly know.
         let data = span.rows(&(0..n).collect::<Vec<_>>());
@@ -248,9 +253,10 @@ mod tests {
     fn the_potential_of_a_far_sample_balances_it_with_itself() {
         let n = 40;
         let params = Ewca::params(2);
-        let span = session(n, &vec![1.0; n], &params, &mut Silent).span;
+        let mut observer = Silent;
+        let span = session(n, &vec![1.0; n], &params, &mut observer).span;
         let few: Vec<usize> = (0..n).step_by(2).collect();
-        let frame = pca_frame(4, 2);
+        let frame = pca_frame(4);
         let scores = span.scores(&frame);
         let data = span.rows(&few);
         let samples = Samples::new(&data, few.len(), 4).unwrap();
@@ -298,7 +304,7 @@ mod tests {
         let n = 120;
         let weights = vec![1.0; n];
         let few: Vec<usize> = (0..n).step_by(3).collect();
-        let start = || StartingPoint { frame: pca_frame(4, 2), potential: None };
+        let start = || StartingPoint { frame: pca_frame(4), potential: None };
         let at = |params: &Params| level(&mut session(n, &weights, params, &mut Silent), &few, start()).unwrap();
         let params = at_epsilon(0.5, 2, n, &weights);
         let exact = at(&params);

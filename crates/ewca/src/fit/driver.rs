@@ -1,7 +1,7 @@
 //! The loop: steps of a solver, shown to the observer, until the certificate is good enough; and the starts, one after the other.
 
 use super::perplexity_search::{perplexity, smallest_epsilon};
-use super::session::{FIRST_PLAN_ERROR, Session, pca_frame};
+use super::session::{FIRST_PLAN_ERROR, Session};
 use super::state::{CONTINUATION_STEPS, Candidate, FitState, MAX_SEARCH_ROUNDS, Stage, is_same_loss};
 use super::{Control, Iteration, Progress, Termination};
 use crate::error::{Error, Result};
@@ -17,12 +17,16 @@ const CONTINUATION_FACTOR: f64 = 4.0;
 const CONTINUATION_GRADIENT: f64 = 1e-2;
 /// How near the perplexity of the best of all starts must be to the wanted one.
 const CLOSE_PERPLEXITY: f64 = 5e-3;
+/// On the scale of logarithms, how far off a perplexity may be before epsilon is moved on the way.
+const FAR_PERPLEXITY: f64 = 0.7;
+/// How often that is looked at, in iterations.
+const FOLLOW_AFTER: usize = 4;
 /// An end must be lower than the best one so far by this part of the variance to replace it: less is the same optimum.
 const LOWER_LOSS: f64 = 1e-10;
 
 impl Session<'_> {
     /// Makes all starts; where a perplexity is wanted, at the epsilon that gives it. Returns the best end.
-    pub(super) fn run_starts(&mut self, objective: &mut Objective, state: &mut FitState) -> Result<Candidate> {
+    pub(super) fn run_starts(&mut self, objective: &mut Objective<'_>, state: &mut FitState) -> Result<Candidate> {
         loop {
             let mut leading = None;
             let termination = loop {
@@ -64,7 +68,7 @@ impl Session<'_> {
     /// Keeps the end of an attempt where it is the lowest.
     fn keep(
         &self,
-        objective: &mut Objective,
+        objective: &mut Objective<'_>,
         state: &mut FitState,
         termination: Termination,
         leading: Option<(Vec<f64>, f64)>,
@@ -119,9 +123,9 @@ impl Session<'_> {
     }
 
     /// Begins one of the starts at the epsilon of the state.
-    fn begin_start(&self, objective: &mut Objective, state: &mut FitState, start: usize) -> Result<()> {
-        let (rank, k) = (self.span.rank(), self.params.components);
+    fn begin_start(&self, objective: &mut Objective<'_>, state: &mut FitState, start: usize) -> Result<()> {
         (state.start, state.attempt, state.iteration) = (start, state.attempt + 1, 0);
+        state.goal = self.goal_of_start(start);
         let (mut epsilon, mut balancer) = (state.epsilon, Balancer::default());
         state.stage = Stage::Final;
         let frame = if start == 0 {
@@ -131,7 +135,7 @@ impl Session<'_> {
         } else {
             state.stage = Stage::Continuation { steps_left: CONTINUATION_STEPS };
             epsilon /= CONTINUATION_FACTOR.powi(CONTINUATION_STEPS);
-            pca_frame(rank, k)
+            self.span.pca_frame(self.params.components)
         };
         let point = objective.evaluate(epsilon, frame, self.flat_potential(), &mut balancer, self.first_plan_goal());
         state.solver = State::new(self.solver, point, balancer);
@@ -147,7 +151,7 @@ impl Session<'_> {
 
     /// Where several starts were made at an epsilon that was searched for, and the best end has another perplexity than the search saw: all
     /// starts again at a better epsilon. Where none has the wanted perplexity, since the optimum jumps, at the nearer side of the jump.
-    fn epsilon_moved_after_all_starts(&self, objective: &mut Objective, state: &mut FitState) -> Result<bool> {
+    fn epsilon_moved_after_all_starts(&self, objective: &mut Objective<'_>, state: &mut FitState) -> Result<bool> {
         let (Some(search), Some(best)) = (&mut state.search, &state.best) else { return Ok(false) };
         if state.starts.count() == 1 || state.rounds > MAX_SEARCH_ROUNDS {
             return Ok(false);
@@ -211,11 +215,14 @@ impl Session<'_> {
     /// One iteration: a test of the end where one is due, otherwise a step.
     fn advance(
         &self,
-        objective: &mut Objective,
+        objective: &mut Objective<'_>,
         state: &mut FitState,
         leading: &mut Option<(Vec<f64>, f64)>,
     ) -> Result<Option<Termination>> {
         *leading = None;
+        if self.comes_to_the_best(state) {
+            return Ok(Some(Termination::Converged));
+        }
         let (goal, plan_goal) = self.goals(state);
         if state.solver.point.relative_gradient <= goal && state.solver.point.marginal_error > plan_goal {
             state.solver.tighten(objective, plan_goal);
@@ -225,7 +232,8 @@ impl Session<'_> {
                 self.climb(objective, state, steps_left - 1);
                 return Ok(None);
             }
-            if state.stage == Stage::Final && !state.searching {
+            let is_rough = state.goal > self.tolerance();
+            if state.stage == Stage::Final && !state.searching && !is_rough {
                 let found = objective.leading(&state.solver.point)?;
                 let known = (found.values.clone(), found.eigen_deficit);
                 if found.is_saddle {
@@ -238,17 +246,19 @@ impl Session<'_> {
                 }
                 *leading = Some(known);
             }
-            let settled = state.starts.count() > 1 && !state.searching;
+            // A rough end in some of the axes is not where the perplexity is measured, unless there are several, or the search begins.
+            let several = state.starts.count() > 1 || state.settled;
+            let settled = !state.searching && (several || (is_rough && state.stage == Stage::Final));
             if !settled && self.epsilon_moved(objective, state)? {
                 return Ok(None);
             }
             return Ok(Some(Termination::Converged));
         }
-        if self.comes_to_the_best(state) {
-            return Ok(Some(Termination::Converged));
-        }
         if state.iteration >= self.params.max_iterations {
             return Ok(Some(Termination::MaxIterations));
+        }
+        if state.stage == Stage::Approach && self.follows_perplexity(objective, state)? {
+            return Ok(None);
         }
         let goal = Goal { relative_gradient: goal, marginal_error: self.plan_goal() };
         match state.solver.step(objective, &goal)? {
@@ -265,9 +275,10 @@ impl Session<'_> {
         };
         match state.stage {
             Stage::Calibration => (f64::INFINITY, FIRST_PLAN_ERROR),
-            Stage::Approach => loose(SEARCH_GRADIENT),
+            Stage::Approach => loose(SEARCH_GRADIENT.max(state.goal)),
             Stage::Continuation { .. } => loose(CONTINUATION_GRADIENT),
             Stage::Final if state.searching => loose(SEARCH_GRADIENT),
+            Stage::Final if state.goal > self.tolerance() => loose(state.goal),
             Stage::Final => (self.tolerance(), self.plan_goal()),
         }
     }
@@ -275,7 +286,7 @@ impl Session<'_> {
     /// Where the solver finds no step: with a better plan, or by Algorithm 1, unless that does not help either.
     fn go_on_where_no_step_helps(
         &self,
-        objective: &mut Objective,
+        objective: &mut Objective<'_>,
         state: &mut FitState,
     ) -> Result<Option<Termination>> {
         if state.solver.point.marginal_error > self.plan_goal() {
@@ -306,19 +317,33 @@ impl Session<'_> {
     }
 
     /// The next step of a start by continuation: a larger epsilon, from here.
-    fn climb(&self, objective: &mut Objective, state: &mut FitState, steps_left: i32) {
+    fn climb(&self, objective: &mut Objective<'_>, state: &mut FitState, steps_left: i32) {
         state.stage = if steps_left == 0 { Stage::Final } else { Stage::Continuation { steps_left } };
         self.go_on_at(objective, state, state.epsilon / CONTINUATION_FACTOR.powi(steps_left));
     }
 
     /// Goes on from here at another epsilon.
-    fn go_on_at(&self, objective: &mut Objective, state: &mut FitState, epsilon: f64) {
+    fn go_on_at(&self, objective: &mut Objective<'_>, state: &mut FitState, epsilon: f64) {
         let State { point, balancer, .. } = &mut state.solver;
         *point = objective.evaluate_again(point, epsilon, balancer, self.first_plan_goal());
     }
 
+    /// Moves epsilon with the subspace while the perplexity is far from the wanted one: at a wrong epsilon no step is worth much.
+    fn follows_perplexity(&self, objective: &mut Objective<'_>, state: &mut FitState) -> Result<bool> {
+        let Some(search) = &mut state.search else { return Ok(false) };
+        if state.iteration % FOLLOW_AFTER != FOLLOW_AFTER - 1 {
+            return Ok(false);
+        }
+        let perplexity = perplexity(objective, &state.solver.point)?.overall;
+        let lowest = smallest_epsilon(&state.solver.point);
+        let Some(epsilon) = search.next(state.epsilon, perplexity, FAR_PERPLEXITY, lowest) else { return Ok(false) };
+        state.epsilon = epsilon;
+        self.go_on_at(objective, state, epsilon);
+        Ok(true)
+    }
+
     /// One step of the search for a perplexity, where there is one: whether anything is left to do.
-    fn epsilon_moved(&self, objective: &mut Objective, state: &mut FitState) -> Result<bool> {
+    fn epsilon_moved(&self, objective: &mut Objective<'_>, state: &mut FitState) -> Result<bool> {
         let Some(search) = &mut state.search else { return Ok(false) };
         let perplexity = perplexity(objective, &state.solver.point)?.overall;
         let lowest = smallest_epsilon(&state.solver.point);
@@ -329,8 +354,11 @@ impl Session<'_> {
                 Ok(true)
             }
             (None, Stage::Calibration | Stage::Approach) => {
+                match state.stage {
+                    Stage::Calibration => search.reset_bracket(),
+                    _ => search.reset_near_the_end(),
+                }
                 state.stage = if state.stage == Stage::Calibration { Stage::Approach } else { Stage::Final };
-                search.reset_bracket();
                 Ok(true)
             }
             (None, Stage::Final | Stage::Continuation { .. }) => {
@@ -344,7 +372,7 @@ impl Session<'_> {
     ///
     /// With an approximate kernel the eigenvectors of M are not quite where its loss is least: there the step is taken only if it
     /// lowers the loss.
-    fn escape_saddle(&self, objective: &mut Objective, state: &mut FitState, leading: Leading) -> bool {
+    fn escape_saddle(&self, objective: &mut Objective<'_>, state: &mut FitState, leading: Leading) -> bool {
         let State { point: before, balancer, .. } = &mut state.solver;
         let potential = before.potential.clone();
         let point = objective.evaluate(before.epsilon, leading.frame, potential, balancer, self.plan_goal());

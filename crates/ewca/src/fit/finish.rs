@@ -6,8 +6,8 @@ use super::canonical::{Canonical, canonical};
 use super::certificate::{angles, approximation, duality_gap, residuals_in_features, rounding};
 use super::model::{Perplexity, Timings};
 use super::perplexity_search::{PerplexitySearch, perplexity, target};
-use super::session::{PARTIAL_AXES_SHARE, Session, pca_frame};
-use super::state::{Candidate, FitState, is_same_loss};
+use super::session::{PARTIAL_AXES_SHARE, Session};
+use super::state::{Candidate, FitState};
 use super::{Certificate, CheckedParams, Model, ModelParts, Termination};
 use crate::error::Result;
 use crate::matrix::{Matrix, dot};
@@ -33,7 +33,7 @@ impl Session<'_> {
     pub(super) fn canonical_end<T: Scalar>(
         &self,
         samples: &Samples<'_, T>,
-        objective: &mut Objective,
+        objective: &mut Objective<'_>,
         best: &Candidate,
     ) -> Result<CanonicalEnd> {
         let span = &self.span;
@@ -43,14 +43,11 @@ impl Session<'_> {
             Matrix::from_fn(span.active.len(), scores.columns(), |i, j| scores.get(span.active[i], j) / span.unit);
         let mut balancer = Balancer::default();
         let potential = best.point.potential.clone();
-        let (point, columns) = objective.evaluate_with_columns(
-            best.point.epsilon,
-            frame,
-            active,
-            potential,
-            &mut balancer,
-            self.plan_goal(),
-        );
+        // A plan's error, times epsilon, is in the loss.
+        let rounding = 1e-14 * span.weights.len() as f64;
+        let plan_goal = (1e-9 * span.total_variance() / best.point.epsilon).max(rounding).min(self.plan_goal());
+        let (point, columns) =
+            objective.evaluate_with_columns(best.point.epsilon, frame, active, potential, &mut balancer, plan_goal);
         let outside = if span.is_partial() { span.outside(samples, &columns)? } else { None };
         let residuals_outside = outside
             .as_ref()
@@ -70,7 +67,7 @@ impl Session<'_> {
     pub(super) fn model<T: Scalar>(
         &self,
         samples: &Samples<'_, T>,
-        objective: &mut Objective,
+        objective: &mut Objective<'_>,
         state: &mut FitState,
         best: &Candidate,
         end: CanonicalEnd,
@@ -94,12 +91,12 @@ impl Session<'_> {
             other => other,
         };
         let (total, divisor) = (span.total_variance() * unit_squared, samples.variance_divisor());
-        let agreeing = state.ends.iter().filter(|end| is_same_loss(**end, best.point.loss)).count();
+        let (starts, agreeing_starts) = state.starts_made(best.point.loss);
         let work = objective.kernel.work();
         let parts = ModelParts {
             params: CheckedParams::of_model(self.params, None),
             potential: extended_potential(samples, span, &scores, &point.potential, epsilon),
-            distance_to_pca: grassmann_distance(&point.frame, &pca_frame(span.rank(), components.columns()))?,
+            distance_to_pca: grassmann_distance(&point.frame, &span.pca_frame(components.columns()))?,
             components,
             mean: samples.mean().to_vec(),
             scores,
@@ -116,8 +113,8 @@ impl Session<'_> {
             rank: span.rank(),
             iterations: best.iterations,
             attempt: best.attempt,
-            starts: state.ends.len().max(1),
-            agreeing_starts: agreeing.max(1),
+            starts,
+            agreeing_starts,
             kernel_passes: work.passes,
             kernel_share: work.computed,
             history: std::mem::take(&mut state.history),
@@ -134,7 +131,7 @@ impl Session<'_> {
     fn certificate<T: Scalar>(
         &self,
         samples: &Samples<'_, T>,
-        objective: &mut Objective,
+        objective: &mut Objective<'_>,
         best: &Candidate,
         end: &CanonicalEnd,
     ) -> Result<Certificate> {
@@ -173,7 +170,7 @@ impl Session<'_> {
 /// g for all samples: those without weight get the potential that makes their shares sum to 1.
 fn extended_potential<T: Scalar>(
     samples: &Samples<'_, T>,
-    span: &Span,
+    span: &Span<'_>,
     scores: &Matrix,
     potential: &[f64],
     epsilon: f64,

@@ -1,20 +1,22 @@
 //! What a fit will need, known before it starts.
 
 use crate::error::{Error, Result};
-use crate::kernel::KernelLayout;
-use crate::samples::{LARGEST_GRAM, Samples, Scalar, SpanShape};
+use crate::kernel::{FEWEST_SORTED_POINTS, KernelLayout};
+use crate::samples::{ALL_AXES, LARGEST_GRAM, Samples, Scalar, SpanShape, is_whole};
 use crate::solvers::{State, columns_of_m};
 use crate::transport::Balancer;
 
 use super::perplexity_search::rows_of_first_guess;
 use super::session::MANY_SAMPLES;
 
-/// Up to this many samples the kernel is stored, at most 134 MB: somewhat faster there than computing it anew (bench/KERNEL.md); beyond,
-/// leaving pairs out wins more.
-const STORED_SAMPLES: usize = 4096;
+/// Up to this many samples the kernel is stored: somewhat faster there than computing it anew (bench/KERNEL.md); beyond, leaving pairs out
+/// wins more.
+const STORED_SAMPLES: usize = FEWEST_SORTED_POINTS;
 
-/// Axes to work with where the data have too many for all of them.
-const LEADING_AXES: usize = 256;
+/// Axes to begin with where the data have more: so many, or by the number of components. Samples that have to be read are looked at less
+/// often, and in more of them; so are those of very many features.
+const LEADING_AXES: usize = 64;
+const MANY_LEADING_AXES: usize = 256;
 
 /// What of a fit decides its memory.
 #[derive(Debug, Clone, Copy)]
@@ -64,8 +66,10 @@ pub(crate) struct MemoryPlan {
 pub(crate) fn plan(shape: &Shape, budget: Option<usize>) -> Result<MemoryPlan> {
     let (n, k, order) = (shape.samples, shape.components, shape.order());
     let limit = budget.unwrap_or(usize::MAX);
-    let leading = LEADING_AXES.max(4 * k).min(order);
-    let mut axes = if order <= LARGEST_GRAM && !shape.streamed { order } else { leading };
+    let is_huge = shape.not_in_memory || order > LARGEST_GRAM;
+    let leading = if is_huge { MANY_LEADING_AXES.max(4 * k) } else { LEADING_AXES.max(4 * k + 24) };
+    let all = if shape.not_in_memory { LARGEST_GRAM } else { ALL_AXES };
+    let mut axes = if order <= all && !shape.streamed { order } else { leading.min(order) };
     let need = |axes, store| most_at_once(shape, axes, store).saturating_mul(8);
     // Fewer axes are better than none; but a subspace needs room to turn.
     while shape.streamed && need(axes, false) > limit && axes > 2 * k {
@@ -86,7 +90,8 @@ pub(crate) fn plan(shape: &Shape, budget: Option<usize>) -> Result<MemoryPlan> {
 fn most_at_once(shape: &Shape, axes: usize, store_kernel: bool) -> usize {
     let times = usize::saturating_mul;
     let &Shape { samples: n, own, features: d, components: k, .. } = shape;
-    let span = SpanShape { samples: n, own, features: d, order: shape.order(), axes }.footprint();
+    let (order, not_in_memory) = (shape.order(), shape.not_in_memory);
+    let span = SpanShape { samples: n, own, features: d, order, axes, not_in_memory }.footprint();
     let held = [span.basis, span.coordinates];
     // When M is taken apart, what the plan carried is gone.
     let carried = times(if n < MANY_SAMPLES { own } else { n }, times(columns_of_m(n, axes), 4));
@@ -103,7 +108,7 @@ fn most_at_once(shape: &Shape, axes: usize, store_kernel: bool) -> usize {
         times(times(d, k), 3), // loadings
         times(times(n, k), 8), // scores and what is carried with them
         Balancer::numbers(n),
-        State::numbers(axes, k),
+        State::numbers(if is_whole(order, axes, not_in_memory) { axes } else { d }, k),
     ];
     let sum = |numbers: &[usize]| numbers.iter().fold(0usize, |sum, &count| sum.saturating_add(count));
     let later = [sum(&guess), sum(&coarse), sum(&finish)].into_iter().max().unwrap_or(0);
@@ -133,33 +138,34 @@ mod tests {
         // Most at the end, for so few: basis, coordinates five times, and the kernel; beside them loadings, scores, what is kept of each
         // sample, and frames.
         let kernel = KernelLayout::bytes(100, 2, true) / 8;
-        let always = 20 * 1024 * rooms() + 3 * 40 + 8 * 200 + 48 * 100 + 24 * 40;
+        let always = 20 * 1024 * rooms() + 3 * 40 + 8 * 200 + 48 * 100 + 36 * 40;
         assert_eq!(numbers(&shape(100, 20, 2)), always + 400 + 5 * 2000 + kernel);
         // Most at the end: basis, coordinates five times, and the kernel.
-        let kernel = KernelLayout::bytes(4000, 3, true) / 8;
-        let always = 30 * 1024 * rooms() + 3 * 90 + 8 * 12_000 + 48 * 4000 + 24 * 90;
+        let kernel = KernelLayout::bytes(4000, 3, false) / 8;
+        let always = 30 * 1024 * rooms() + 3 * 90 + 8 * 12_000 + 48 * 4000 + 36 * 90;
         assert_eq!(numbers(&shape(4000, 30, 3)), always + 900 + 5 * 120_000 + kernel);
         // More features than samples: the Gram matrix is between samples, and coordinates come with its eigenvectors.
         let threads = rooms() - 1;
-        let always = 200 * 1024 * rooms() + 3 * 20_000 + 8 * 800 + 48 * 200 + 24 * 800;
+        let always = 200 * 1024 * rooms() + 3 * 20_000 + 8 * 800 + 48 * 200 + 36 * 800;
         assert_eq!(numbers(&shape(200, 5000, 4)), always + 9 * 40_000 + 200 * 655 * threads);
         // A larger Gram matrix is one for all threads; its eigenvectors take five times as much.
         let kernel = KernelLayout::bytes(1000, 5, true) / 8;
-        let always = (1 << 19) * rooms() + 3 * 3000 + 8 * 5000 + 48 * 1000 + 24 * 3000;
-        assert_eq!(numbers(&shape(1000, 600, 5)), always + 360_000 + 600_000 + 4 * 600_000 + kernel);
-        // Many of both: 256 axes, ten times a basis, strips, and coordinates twice.
-        let always = (1 << 19) * rooms() + 3 * 30_000 + 8 * 60_000 + 48 * 20_000 + 24 * 768;
+        let always = 512 * 1024 * rooms() + 3 * 2560 + 8 * 5000 + 48 * 1000 + 36 * 2560;
+        assert_eq!(numbers(&shape(1000, 512, 5)), always + 512 * 512 + 512_000 + 4 * 512_000 + kernel);
+        // Many of both: 256 axes, ten times a basis, strips, and coordinates twice; then steps in all features.
+        let always = (1 << 19) * rooms() + 3 * 30_000 + 8 * 60_000 + 48 * 20_000 + 36 * 30_000;
         let many = shape(20_000, 10_000, 3);
         assert_eq!(numbers(&many), always + 10 * 2_560_000 + 256 * 4096 + 2 * 5_120_000);
         let MemoryPlan { store_kernel, axes, .. } = plan(&many, None).unwrap();
         assert_eq!((store_kernel, axes), (false, 256));
         assert_eq!(plan(&shape(20_000, 10_000, 100), None).unwrap().axes, 400);
-        // With many samples a fit of a fifth of them comes first: six times its coordinates, and its kernel, which is stored.
-        let always = 100 * 1024 * rooms() + 3 * 200 + 8 * 40_000 + 48 * 20_000 + 24 * 200;
-        let kernel = KernelLayout::bytes(4000, 2, true) / 8;
-        assert_eq!(numbers(&shape(20_000, 100, 2)), always + 10_000 + 2_000_000 + 6 * 400_000 + kernel);
-        // Where that is not stored, the end takes more, though M is made by 48 columns at a time.
-        let always = 100 * 1024 * rooms() + 3 * 200 + 8 * 80_000 + 48 * 40_000 + 24 * 200;
+        assert_eq!(plan(&shape(20_000, 2000, 10), None).unwrap().axes, 64);
+        assert_eq!(plan(&shape(20_000, 2000, 50), None).unwrap().axes, 224);
+        // With many samples a fit of a fifth of them comes first; the end takes more, though M is made by 48 columns at a time.
+        let always = 100 * 1024 * rooms() + 3 * 200 + 8 * 40_000 + 48 * 20_000 + 36 * 200;
+        let kernel = KernelLayout::bytes(20_000, 2, false) / 8;
+        assert_eq!(numbers(&shape(20_000, 100, 2)), always + 10_000 + 2_000_000 + 4 * 48 * 20_000 + kernel);
+        let always = 100 * 1024 * rooms() + 3 * 200 + 8 * 80_000 + 48 * 40_000 + 36 * 200;
         let kernel = KernelLayout::bytes(40_000, 2, false) / 8;
         assert_eq!(numbers(&shape(40_000, 100, 2)), always + 10_000 + 4_000_000 + 4 * 48 * 40_000 + kernel);
     }
@@ -167,9 +173,9 @@ mod tests {
     #[test]
     fn the_kernel_is_stored_where_it_is_small_and_fits() {
         let stored = |samples: usize, budget| plan(&shape(samples, 30, 2), budget).unwrap().store_kernel;
-        assert!(stored(4096, None) && !stored(4097, None));
-        let enough = plan(&shape(4096, 30, 2), None).unwrap().bytes;
-        assert!(stored(4096, Some(enough)) && !stored(4096, Some(enough - 1)));
+        assert!(stored(1024, None) && !stored(1025, None));
+        let enough = plan(&shape(1024, 30, 2), None).unwrap().bytes;
+        assert!(stored(1024, Some(enough)) && !stored(1024, Some(enough - 1)));
         let few = Shape { landmarks: Some(500), ..shape(1000, 30, 2) };
         let many = Shape { landmarks: Some(1000), ..shape(1000, 30, 2) };
         assert!(!plan(&few, None).unwrap().store_kernel && plan(&many, None).unwrap().store_kernel);
@@ -210,7 +216,7 @@ mod tests {
         assert_eq!((n, own, features, components, not_in_memory, streamed), (8, 8, 5, 5, false, false));
         // Order by the features, as in a team, and coordinates of its own samples.
         let shared = Shape { own: 100, not_in_memory: true, ..shape(1000, 2000, 2) };
-        let always = (1 << 19) * rooms() + 3 * 4000 + 8 * 2000 + 48 * 1000 + 24 * 4000;
+        let always = (1 << 19) * rooms() + 3 * 4000 + 8 * 2000 + 48 * 1000 + 36 * 4000;
         let kernel = KernelLayout::bytes(1000, 2, true) / 8;
         assert_eq!(numbers(&shared), always + 4_000_000 + 200_000 + 5 * 4_000_000 + kernel);
     }

@@ -45,7 +45,7 @@ fn fit<T: Scalar>(
     parallel::with_threads(params.threads, || {
         let mut session = Session::open(samples, params, samples.member().clone(), observer)?;
         let state = match resumed {
-            Some(state) => session.adopt_state(state)?,
+            Some(state) => session.adopt_state(samples, state)?,
             None => {
                 let start = coarse::starting_point(&mut session)?;
                 session.begin(start, None)?

@@ -39,7 +39,7 @@ impl Ewca {
             threads: None,
             memory_budget: None,
             skip_far_pairs: true,
-            single_precision: false,
+            single_precision: true,
             coarse_to_fine: true,
             landmarks: None,
         }
@@ -91,7 +91,7 @@ pub struct Params {
     // Models and checkpoints of earlier versions lack these.
     #[serde(default = "yes")]
     pub(crate) skip_far_pairs: bool,
-    #[serde(default)]
+    #[serde(default = "yes")]
     pub(crate) single_precision: bool,
     #[serde(default = "yes")]
     pub(crate) coarse_to_fine: bool,
@@ -184,7 +184,7 @@ impl Params {
     }
 
     /// Whether plans that need not be accurate yet are solved in single precision, which is about twice as fast where the kernel is
-    /// not stored (from 4096 samples on). The certificate is that of a plan in double precision all the same. Off by default.
+    /// not stored (from 1025 samples on). The certificate is that of a plan in double precision all the same. On by default.
     pub fn single_precision(mut self, single: bool) -> Self {
         self.single_precision = single;
         self

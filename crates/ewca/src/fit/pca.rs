@@ -3,7 +3,7 @@
 use super::canonical::{Canonical, canonical};
 use super::memory::{self, Shape};
 use super::params::Params;
-use super::session::{MAX_EXTENSIONS, PARTIAL_AXES_SHARE, pca_frame};
+use super::session::{MAX_EXTENSIONS, PARTIAL_AXES_SHARE};
 use super::{Observer, Phase};
 use crate::error::{Error, Result};
 use crate::matrix::{Matrix, dot};
@@ -63,9 +63,9 @@ pub(super) fn pca<T: Scalar>(samples: &Samples<'_, T>, params: &Params, observer
             if residual <= PARTIAL_AXES_SHARE * params.tolerance {
                 break;
             }
-            (span, _) = span.extended(samples, &outside, &pca_frame(span.rank(), k))?;
+            (span, _) = span.extended(samples, &outside, &span.pca_frame(k))?;
         }
-        let Canonical { components, scores, variances, .. } = canonical(samples, &span, &pca_frame(span.rank(), k))?;
+        let Canonical { components, scores, variances, .. } = canonical(samples, &span, &span.pca_frame(k))?;
         let total = span.total_variance() * span.unit * span.unit;
         let divisor = samples.variance_divisor();
         Ok(Pca {
@@ -82,7 +82,7 @@ pub(super) fn pca<T: Scalar>(samples: &Samples<'_, T>, params: &Params, observer
 }
 
 /// Where the span has some of the axes only: what Sigma V has outside of them.
-fn outside<T: Scalar>(samples: &Samples<'_, T>, span: &Span, k: usize) -> Result<Option<Matrix>> {
+fn outside<T: Scalar>(samples: &Samples<'_, T>, span: &Span<'_>, k: usize) -> Result<Option<Matrix>> {
     if !span.is_partial() {
         return Ok(None);
     }

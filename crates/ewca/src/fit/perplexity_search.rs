@@ -20,6 +20,8 @@ const MAX_ROUNDS: usize = 60;
 const GUESS: usize = 1 << 22;
 /// How far above the smallest perplexity that can be had a fit is taken, on the scale of logarithms.
 const ABOVE_FLOOR: f64 = 0.01;
+/// The least step near the end.
+const NEAR_THE_END: f64 = 1e-3;
 /// Between bounds so near to one another, in units of what is close enough, the perplexity jumps.
 const NARROW: f64 = 0.1;
 
@@ -149,6 +151,12 @@ impl PerplexitySearch {
         Some(if distance(lower) < distance(upper) { lower } else { upper }.epsilon)
     }
 
+    /// Forgets the bounds, where what is left is a matter of small steps.
+    pub fn reset_near_the_end(&mut self) {
+        self.reset_bracket();
+        self.reach = NEAR_THE_END;
+    }
+
     /// Forgets the bounds, keeps the slope: for when the subspace has changed.
     pub fn reset_bracket(&mut self) {
         self.forget_bounds();
@@ -160,7 +168,7 @@ impl PerplexitySearch {
     }
 }
 
-pub(super) fn perplexity(objective: &mut Objective, point: &Point) -> Result<Perplexity> {
+pub(super) fn perplexity(objective: &mut Objective<'_>, point: &Point) -> Result<Perplexity> {
     let u = Scalings::new(&objective.span.weights, &point.potential);
     let Span { weights, total_count, .. } = &*objective.span;
     let kernel = objective.kernel.at(&point.scores, point.epsilon);
@@ -178,7 +186,7 @@ pub(super) fn smallest_epsilon(point: &Point) -> f64 {
 }
 
 /// The perplexity that is wanted, where one is.
-pub(super) fn target(span: &Span, params: &Params) -> Option<f64> {
+pub(super) fn target(span: &Span<'_>, params: &Params) -> Option<f64> {
     match params.smoothing {
         Smoothing::Epsilon(_) => None,
         Smoothing::Perplexity(p) => Some(p),
@@ -187,7 +195,7 @@ pub(super) fn target(span: &Span, params: &Params) -> Option<f64> {
 }
 
 /// The epsilon to begin with at `frame`, in units of the span, and how log(perplexity) grows with its logarithm.
-pub(super) fn first_epsilon(span: &Span, params: &Params, frame: &Matrix, potential: Option<&[f64]>) -> (f64, f64) {
+pub(super) fn first_epsilon(span: &Span<'_>, params: &Params, frame: &Matrix, potential: Option<&[f64]>) -> (f64, f64) {
     match (params.smoothing, target(span, params)) {
         (Smoothing::Epsilon(epsilon), _) => (epsilon / (span.unit * span.unit), 1.0),
         (_, Some(p)) => first_guess(&span.scores(frame), span, potential, p),
@@ -197,7 +205,7 @@ pub(super) fn first_epsilon(span: &Span, params: &Params, frame: &Matrix, potent
 
 /// A first epsilon for a wanted perplexity, from a few rows of the kernel, balanced by the potential where there is one; and how
 /// log(perplexity) grows with log(epsilon) there.
-pub(super) fn first_guess(scores: &Matrix, span: &Span, potential: Option<&[f64]>, target: f64) -> (f64, f64) {
+pub(super) fn first_guess(scores: &Matrix, span: &Span<'_>, potential: Option<&[f64]>, target: f64) -> (f64, f64) {
     let weights = &span.weights;
     let f = |i: usize| potential.map_or(0.0, |f| f[i]);
     // The logarithm of a sample's share of the weight, for each of the samples that it stands for.

@@ -1,5 +1,6 @@
 //! One fit from the data to the model: reduce -> start -> run -> finish.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,7 +10,7 @@ use super::perplexity_search::{PerplexitySearch, first_epsilon, target};
 use super::state::{Candidate, FitState, Stage, Starts, fingerprint, is_positive, stable_fingerprint};
 use super::{Model, Observer, Phase, Termination};
 use crate::error::{Error, Result};
-use crate::kernel::{KernelLayout, KernelOptions};
+use crate::kernel::{FEWEST_SORTED_POINTS, KernelLayout, KernelOptions};
 use crate::matrix::{Matrix, symmetric_eigen};
 use crate::parallel::StopFlag;
 use crate::samples::{Reduction, Samples, Scalar, Span};
@@ -29,6 +30,9 @@ pub(super) const FIRST_PLAN_ERROR: f64 = 1e-2;
 const MAX_PLAN_PASSES: usize = 2000;
 /// How often a fit in the leading axes may take in directions from outside.
 pub(super) const MAX_EXTENSIONS: usize = 30;
+/// The relative gradient of rough ends, of further starts and of fits in some of the axes.
+const ROUGH_GRADIENT: f64 = 1e-4;
+const ROUGH_GRADIENT_IN_FIRST_AXES: f64 = 1e-2;
 /// Inside and outside of the leading axes, the gradient may each take this part of the tolerance.
 pub(super) const PARTIAL_AXES_SHARE: f64 = 0.7;
 /// Inside of all axes it takes this part: the certificate looks at the features, and rounds otherwise.
@@ -50,7 +54,7 @@ fn check_perplexity(smoothing: Smoothing, count: f64) -> Result<()> {
 }
 
 /// Refuses an epsilon at which rounding is all that is left.
-pub(super) fn check_epsilon(epsilon: f64, span: &Span) -> Result<()> {
+pub(super) fn check_epsilon(epsilon: f64, span: &Span<'_>) -> Result<()> {
     let largest = LARGEST_EPSILON * span.variances[0] * span.unit * span.unit;
     if epsilon <= largest {
         return Ok(());
@@ -68,7 +72,7 @@ pub(super) struct StartingPoint {
 
 /// Everything that stays the same during a fit.
 pub(super) struct Session<'a> {
-    pub(super) span: Arc<Span>,
+    pub(super) span: Arc<Span<'a>>,
     pub(super) params: &'a Params,
     /// With whom the kernel is shared.
     pub(super) member: TeamHandle,
@@ -80,6 +84,7 @@ pub(super) struct Session<'a> {
     /// Since the start of the fit, of which a path has several.
     pub(super) begun: Instant,
     pub(super) store_kernel: bool,
+    layout: OnceCell<KernelLayout>,
     pub(super) fingerprint: u64,
     /// The frame of the first start.
     pub(super) first: Matrix,
@@ -120,13 +125,14 @@ impl<'a> Session<'a> {
             reduction: clock.elapsed(),
             begun: Instant::now(),
             store_kernel: memory.store_kernel,
+            layout: OnceCell::new(),
         })
     }
 
     /// What starts a fit makes, one of a path (`along`) or one that stands alone.
     pub(super) fn starts(&self, along: bool) -> Starts {
         if self.params.single_start {
-            return Starts { random: 0, continuation: false };
+            return Starts::ONE;
         }
         let n = self.span.weights.len();
         let continuation = !along
@@ -172,8 +178,21 @@ impl<'a> Session<'a> {
             tally: objective.kernel.tally(),
             history: Vec::new(),
             ends: Vec::new(),
+            made: None,
+            settled: false,
+            goal: self.goal_of_start(0),
             best: None,
         })
+    }
+
+    /// The relative gradient to which a start is made: what is left is done for the best of them, in all directions.
+    pub(super) fn goal_of_start(&self, start: usize) -> f64 {
+        let rough = match (self.span.can_be_completed(), start) {
+            (true, _) => ROUGH_GRADIENT_IN_FIRST_AXES,
+            (false, 0) => 0.0,
+            (false, _) => ROUGH_GRADIENT,
+        };
+        rough.max(self.tolerance())
     }
 
     /// The unit of squared length: from the span's units to those of the data.
@@ -191,25 +210,29 @@ impl<'a> Session<'a> {
         vec![0.0; self.span.weights.len()]
     }
 
-    pub(super) fn objective(&self) -> Objective {
-        // Samples stand together by their principal components: where they are in the subspace is not much different.
-        let layout_points = self.span.leading_axes(self.params.components);
-        let options = KernelOptions {
-            store: self.store_kernel,
-            keep_far_pairs: !self.params.skip_far_pairs,
-            landmarks: self.params.landmarks.filter(|m| *m < layout_points.rows()),
-        };
+    pub(super) fn objective(&self) -> Objective<'a> {
+        let layout = self.layout.get_or_init(|| {
+            // Samples stand together by their principal components: where they are in the subspace is not much different.
+            let layout_points = self.span.leading_axes(self.params.components);
+            let options = KernelOptions {
+                store: self.store_kernel,
+                keep_far_pairs: !self.params.skip_far_pairs,
+                landmarks: self.params.landmarks.filter(|m| *m < layout_points.rows()),
+            };
+            KernelLayout::of_team(&layout_points, options, self.member.clone())
+        });
         Objective {
             span: self.span.clone(),
-            kernel: KernelLayout::of_team(&layout_points, options, self.member.clone()),
-            single: self.params.single_precision,
+            kernel: layout.again(),
+            // Among few samples the kernel is as fast in double precision: it is stored, unless it is shared.
+            single: self.params.single_precision && self.span.weights.len() > FEWEST_SORTED_POINTS,
             max_plan_passes: MAX_PLAN_PASSES,
             stop: if self.may_break_off_plans() { self.stop.clone() } else { StopFlag::default() },
         }
     }
 
     /// The same, counting its passes on from what a state has counted.
-    pub(super) fn objective_of(&self, state: &FitState) -> Objective {
+    pub(super) fn objective_of(&self, state: &FitState) -> Objective<'a> {
         let mut objective = self.objective();
         objective.kernel.count_from(state.tally);
         objective
@@ -231,15 +254,20 @@ impl<'a> Session<'a> {
     }
 
     /// A saved state that belongs to these data and parameters, in these axes.
-    pub(super) fn adopt_state(&mut self, state: FitState) -> Result<FitState> {
+    pub(super) fn adopt_state<T: Scalar>(&mut self, samples: &'a Samples<'_, T>, state: FitState) -> Result<FitState> {
         let (n, k) = (self.span.weights.len(), self.params.components);
         if !state.is_sane() {
             return Err(Error::State { what: "its numbers" });
         }
         if state.fingerprint == self.fingerprint {
+            if let Some(completed) = self.span.completed(samples)
+                && state.solver.point.frame.rows() == completed.rank()
+            {
+                self.span = Arc::new(completed);
+            }
             let best = state.best.as_ref().is_none_or(|best| best.point.belongs_to(&self.span, k));
-            let fits =
-                state.solver.belongs_to(self.solver, &self.span, k) && best && state.starts == self.starts(false);
+            let starts = if state.made.is_some() { Starts::ONE } else { self.starts(false) };
+            let fits = state.solver.belongs_to(self.solver, &self.span, k) && best && state.starts == starts;
             return if fits { Ok(state) } else { Err(Error::State { what: "its shapes" }) };
         }
         let total = |variance: f64, unit: f64| variance * unit * unit;
@@ -282,25 +310,29 @@ impl<'a> Session<'a> {
     /// Makes all starts from `state` on. Returns where the best one ended, and its model.
     pub(super) fn run_to_model<T: Scalar>(
         &mut self,
-        samples: &Samples<'_, T>,
+        samples: &'a Samples<'_, T>,
         mut state: FitState,
     ) -> Result<(StartingPoint, Model)> {
-        let mut extensions = 0;
+        let (mut extensions, mut refined) = (0, false);
+        let mut objective = self.objective_of(&state);
         loop {
-            let mut objective = self.objective_of(&state);
             self.observer.phase(Phase::Iterations);
+            objective.stop = if self.may_break_off_plans() { self.stop.clone() } else { StopFlag::default() };
             let best = self.run_starts(&mut objective, &mut state)?;
+            let converged = best.termination == Termination::Converged;
+            // Whether it is a minimum is looked at when an end is not rough.
+            if converged && best.leading.is_none() && !refined {
+                refined = !self.span.can_be_completed();
+                state = self.refined(samples, &mut objective, state, best)?;
+                continue;
+            }
             let iterations = self.begun.elapsed();
             self.observer.phase(Phase::Finish);
             objective.stop = StopFlag::default();
             let end = self.canonical_end(samples, &mut objective, &best)?;
-            if let Some(outside) = &end.outside
-                && best.termination == Termination::Converged
-                && extensions < MAX_EXTENSIONS
-            {
+            if let Some(outside) = end.outside.as_ref().filter(|_| converged && extensions < MAX_EXTENSIONS) {
                 extensions += 1;
-                state.tally = objective.kernel.tally();
-                state = self.extended(samples, state, best, outside)?;
+                state = self.extended(samples, &mut objective, state, best, outside)?;
                 continue;
             }
             let model = self.model(samples, &mut objective, &mut state, &best, end, iterations)?;
@@ -308,45 +340,81 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Goes on from the best of rough ends, in all directions.
+    fn refined<T: Scalar>(
+        &mut self,
+        samples: &'a Samples<'_, T>,
+        objective: &mut Objective<'a>,
+        mut state: FitState,
+        mut best: Candidate,
+    ) -> Result<FitState> {
+        if let Some(completed) = self.span.completed(samples) {
+            best.point.frame = completed.spread_over_all(&best.point.frame);
+            self.move_to(completed, objective);
+            best.point = objective.evaluate_again(&best.point, state.epsilon, &mut Balancer::default(), state.goal);
+            state.goal = self.tolerance();
+            // In all directions the perplexity is another one.
+            let stage = if state.search.is_some() { Stage::Approach } else { Stage::Final };
+            return Ok(FitState { stage, ..self.going_on(objective, state, best) });
+        }
+        state.goal = self.goal_of_start(0);
+        state.settled = true;
+        Ok(self.going_on(objective, state, best))
+    }
+
+    /// From here on in other coordinates.
+    fn move_to(&mut self, span: Span<'a>, objective: &mut Objective<'a>) {
+        self.fingerprint = fingerprint(&span, self.params);
+        self.span = Arc::new(span);
+        objective.span = self.span.clone();
+    }
+
     /// Takes the `outside` of the gradient into the axes, and goes on from the best point with them.
     fn extended<T: Scalar>(
         &mut self,
         samples: &Samples<'_, T>,
+        objective: &mut Objective<'a>,
         state: FitState,
-        best: Candidate,
+        mut best: Candidate,
         outside: &Matrix,
     ) -> Result<FitState> {
         let (span, frame) = self.span.extended(samples, outside, &best.point.frame)?;
-        self.fingerprint = fingerprint(&span, self.params);
-        self.span = Arc::new(span);
-        let mut objective = self.objective_of(&state);
-        let mut balancer = Balancer::default();
-        let point = objective.evaluate(state.epsilon, frame, best.point.potential, &mut balancer, self.plan_goal());
+        self.move_to(span, objective);
+        let tolerance = best.point.marginal_error.max(self.plan_goal());
+        let potential = best.point.potential;
+        best.point = objective.evaluate(state.epsilon, frame, potential, &mut Balancer::default(), tolerance);
+        Ok(self.going_on(objective, state, best))
+    }
+
+    /// The state that goes on from the best end: the starts were made, what is left is a matter of the last digits.
+    fn going_on(&self, objective: &Objective<'_>, state: FitState, best: Candidate) -> FitState {
+        let made = Some(state.starts_made(best.point.loss));
         let mut search = state.search;
         search.iter_mut().for_each(PerplexitySearch::reset_bracket);
-        // In these axes the starts were made: what is left is a matter of the last digits.
-        Ok(FitState {
+        FitState {
             fingerprint: self.fingerprint,
-            starts: Starts { random: 0, continuation: false },
+            starts: Starts::ONE,
+            made,
+            ends: Vec::new(),
             start: 0,
             attempt: best.attempt,
             iteration: best.iterations + 1,
             search,
             stage: Stage::Final,
-            solver: State::new(self.solver, point, balancer),
+            solver: State::new(self.solver, best.point, Balancer::default()),
             tally: objective.kernel.tally(),
             best: None,
             ..state
-        })
+        }
     }
 }
 
 /// The frame of the first start.
-fn first_frame<T: Scalar>(samples: &Samples<'_, T>, span: &Span, params: &Params) -> Result<Matrix> {
-    let (rank, k) = (span.rank(), params.components);
+fn first_frame<T: Scalar>(samples: &Samples<'_, T>, span: &Span<'_>, params: &Params) -> Result<Matrix> {
+    let k = params.components;
     match &params.start {
-        Start::Pca => Ok(pca_frame(rank, k)),
-        Start::Random => Ok(random_frame(rank, k, params.seed, 0)),
+        Start::Pca => Ok(span.pca_frame(k)),
+        Start::Random => Ok(random_frame(span.rank(), k, params.seed, 0)),
         Start::Loadings(loadings) => {
             if loadings.rows() != samples.columns() {
                 return Err(Error::Columns { expected: samples.columns(), found: loadings.rows() });
@@ -363,9 +431,4 @@ fn first_frame<T: Scalar>(samples: &Samples<'_, T>, span: &Span, params: &Params
             Orthonormalisation::Qr.of(&frame)
         }
     }
-}
-
-/// The k leading principal axes, in their own coordinates.
-pub(super) fn pca_frame(rank: usize, k: usize) -> Matrix {
-    Matrix::from_fn(rank, k, |i, j| if i == j { 1.0 } else { 0.0 })
 }

@@ -33,7 +33,7 @@ impl Stage {
     pub fn close(self) -> f64 {
         match self {
             Self::Calibration => 0.05,
-            Self::Approach => 0.01,
+            Self::Approach => 1e-2,
             Self::Final | Self::Continuation { .. } => 1e-3,
         }
     }
@@ -47,6 +47,9 @@ pub(super) struct Starts {
 }
 
 impl Starts {
+    /// The first one alone.
+    pub const ONE: Self = Self { random: 0, continuation: false };
+
     pub fn count(self) -> usize {
         1usize.saturating_add(self.random).saturating_add(usize::from(self.continuation))
     }
@@ -82,6 +85,13 @@ pub struct FitState {
     pub(super) history: Vec<Iteration>,
     /// The losses at the ends of the starts.
     pub(super) ends: Vec<f64>,
+    /// How many starts were made, and how many of them ended at the best loss, once the best is refined.
+    pub(super) made: Option<(usize, usize)>,
+    /// Whether epsilon stays what it is, since all starts were made at it.
+    pub(super) settled: bool,
+    /// The relative gradient to which this attempt is made: its goal, or a rough one while there are starts to choose from, or directions
+    /// outside of the axes to take in.
+    pub(super) goal: f64,
     pub(super) best: Option<Candidate>,
 }
 
@@ -97,13 +107,19 @@ pub(super) struct Candidate {
 }
 
 impl FitState {
+    /// How many starts were made, and how many of them ended where the best one did, whose loss this is.
+    pub(super) fn starts_made(&self, best: f64) -> (usize, usize) {
+        let agreeing = self.ends.iter().filter(|end| is_same_loss(**end, best)).count();
+        self.made.unwrap_or((self.ends.len().max(1), agreeing.max(1)))
+    }
+
     /// Whether the numbers are such as a fit has: a state may come from a file, and a forged one must not keep a fit busy.
     pub(super) fn is_sane(&self) -> bool {
         let steps_left = match self.stage {
             Stage::Continuation { steps_left } => (1..=CONTINUATION_STEPS).contains(&steps_left),
             _ => true,
         };
-        [self.epsilon, self.unit, self.total_variance].into_iter().all(is_positive)
+        [self.epsilon, self.unit, self.total_variance, self.goal].into_iter().all(is_positive)
             && steps_left
             && self.start < self.starts.count()
             && self.rounds <= MAX_SEARCH_ROUNDS + 1
@@ -125,12 +141,12 @@ pub(super) fn is_same_loss(loss: f64, best: f64) -> bool {
 }
 
 /// What determines a fit: parameters that change the result, and the data through their variances and weights.
-pub(super) fn fingerprint(span: &Span, params: &Params) -> u64 {
+pub(super) fn fingerprint(span: &Span<'_>, params: &Params) -> u64 {
     hash(params, span.variances.iter().chain(&span.weights).chain([&span.unit]))
 }
 
 /// The same without what rounding can change.
-pub(super) fn stable_fingerprint(span: &Span, params: &Params) -> u64 {
+pub(super) fn stable_fingerprint(span: &Span<'_>, params: &Params) -> u64 {
     hash(params, span.weights.iter())
 }
 

@@ -3,10 +3,10 @@
 use crate::matrix::Matrix;
 use std::ops::Range;
 
-use super::tile::PADDING;
+use super::tile::{PADDING, TILE};
 
 /// Up to this many points the blocks are of equal size, in the points' own order.
-pub(super) const FEWEST_SORTED_POINTS: usize = 4096;
+pub(crate) const FEWEST_SORTED_POINTS: usize = 1024;
 /// Points of a block among many ...
 pub(super) const LEAF: usize = 256;
 /// ... until there are so many blocks: what is kept of their pairs must not grow with the square of the points.
@@ -21,6 +21,8 @@ pub(super) struct Arrangement {
     pub places: Vec<usize>,
     /// The places of each block, padding included.
     pub blocks: Vec<Range<usize>>,
+    /// The points of each block.
+    sizes: Vec<usize>,
     /// Places in all.
     pub stride: usize,
 }
@@ -34,9 +36,10 @@ impl Arrangement {
         } else {
             in_blocks_of_neighbours(points)
         };
-        let mut arrangement = Self { places: vec![0; n], blocks: Vec::with_capacity(sizes.len()), stride: 0 };
+        let blocks = Vec::with_capacity(sizes.len());
+        let mut arrangement = Self { places: vec![0; n], blocks, sizes, stride: 0 };
         let mut rest = order.as_slice();
-        for size in sizes {
+        for &size in &arrangement.sizes {
             let (block, others) = rest.split_at(size);
             for (at, &point) in block.iter().enumerate() {
                 arrangement.places[point] = arrangement.stride + at;
@@ -74,6 +77,23 @@ impl Arrangement {
         placed
     }
 
+    /// Puts the padding of each block where the last of its points is, so that no tile seems nearer to others than its points are.
+    pub fn pad(&self, placed: &mut [f64]) {
+        for column in placed.chunks_exact_mut(self.stride.max(1)) {
+            for (block, size) in self.blocks.iter().zip(&self.sizes) {
+                let last = column[block.start + size - 1];
+                column[block.start + size..block.end].fill(last);
+            }
+        }
+    }
+
+    /// Pairs of tiles of points that a pass goes over: those of a block with itself both ways, those of two blocks once.
+    pub fn pairs_of_tiles(&self) -> usize {
+        let tiles = |block: &Range<usize>| block.len() / TILE;
+        let (all, own) = self.blocks.iter().fold((0, 0), |(all, own), b| (all + tiles(b), own + tiles(b).pow(2)));
+        (all * all + own) / 2
+    }
+
     /// A row for every point, from the sums of each block: column after column of its length, or nothing where a block has none.
     pub fn rows_of(&self, sums: &[Vec<f64>], columns: usize) -> Matrix {
         let starts: Vec<usize> = self.blocks.iter().map(|block| block.start).collect();
@@ -98,7 +118,7 @@ pub(super) fn in_blocks_of_neighbours(points: &Matrix) -> (Vec<usize>, Vec<usize
 
 /// The sizes of the blocks of a few points: about 16 of them, so that threads have something to share.
 fn block_sizes(points: usize) -> impl Iterator<Item = usize> {
-    let size = (points / 16).next_multiple_of(PADDING).clamp(2 * PADDING, LEAF);
+    let size = leaf(points);
     (0..points).step_by(size).map(move |start| size.min(points - start))
 }
 
@@ -107,10 +127,14 @@ pub(super) fn padded(points: usize) -> usize {
     block_sizes(points).map(|size| size.next_multiple_of(PADDING)).sum()
 }
 
-/// Halves the points at the widest gap near the middle of the line through the centres of two groups, until blocks are small.
+/// Halves the points at the widest gap near the middle of the line through the centres of two groups, until blocks are small. Inside of a block
+/// they are halved on until tiles are.
 fn split(points: &Matrix, order: &mut [usize], leaf: usize, sizes: &mut Vec<usize>) {
     if order.len() <= leaf {
         sizes.push(order.len());
+        if leaf > TILE {
+            split(points, order, TILE, &mut Vec::new());
+        }
         return;
     }
     let along = two_groups(points, order);
@@ -128,9 +152,9 @@ fn split(points: &Matrix, order: &mut [usize], leaf: usize, sizes: &mut Vec<usiz
             }
         }
     }
-    // In a cloud without a real gap, blocks are full.
+    // In a cloud without a real gap, blocks are full; and tiles always are.
     let usual = (placed[middle + near - 1].0 - placed[middle - near].0) / (2 * near) as f64;
-    if gap(cut) <= REAL_GAP * usual {
+    if leaf == TILE || gap(cut) <= REAL_GAP * usual {
         cut = middle.next_multiple_of(PADDING);
     }
     let (left, right) = order.split_at_mut(cut);
@@ -140,7 +164,8 @@ fn split(points: &Matrix, order: &mut [usize], leaf: usize, sizes: &mut Vec<usiz
 
 /// The most points of a block among `points`.
 fn leaf(points: usize) -> usize {
-    (points / MOST_BLOCKS).next_multiple_of(PADDING).max(LEAF)
+    let few = (points / 16).next_multiple_of(PADDING).clamp(2 * PADDING, LEAF);
+    (points / MOST_BLOCKS).next_multiple_of(PADDING).max(few)
 }
 
 /// About how many bytes pairs of blocks take, with the gaps between them.
@@ -185,15 +210,15 @@ fn two_groups(points: &Matrix, order: &[usize]) -> Vec<f64> {
 
 /// Pairs of blocks in rounds: no block is twice in a round, so that a round's pairs can be worked on side by side, and sums are
 /// taken in the same order on any number of threads.
-pub(super) fn rounds(pairs: impl Iterator<Item = (usize, usize)>, blocks: usize) -> Vec<Vec<(usize, usize)>> {
+pub(super) fn rounds<T>(pairs: impl Iterator<Item = (usize, usize, T)>, blocks: usize) -> Vec<Vec<(usize, usize, T)>> {
     let mut free = vec![0; blocks];
-    let mut rounds: Vec<Vec<(usize, usize)>> = Vec::new();
-    for (i, j) in pairs {
+    let mut rounds: Vec<Vec<(usize, usize, T)>> = Vec::new();
+    for (i, j, known) in pairs {
         let round = free[i].max(free[j]);
         if round == rounds.len() {
             rounds.push(Vec::new());
         }
-        rounds[round].push((i, j));
+        rounds[round].push((i, j, known));
         (free[i], free[j]) = (round + 1, round + 1);
     }
     rounds
@@ -222,11 +247,11 @@ mod tests {
     fn everybody_meets_everybody_once_and_nobody_twice_in_a_round() {
         for blocks in [1, 2, 3, 8, 17] {
             let mut pairs: Vec<_> = tournament(blocks).collect();
-            let rounds = rounds(pairs.iter().copied(), blocks);
+            let rounds = rounds(pairs.iter().map(|&(i, j)| (i, j, ())), blocks);
             assert!(rounds.len() <= blocks + 1);
             for round in &rounds {
                 let mut seen: Vec<usize> =
-                    round.iter().flat_map(|&(i, j)| if i == j { vec![i] } else { vec![i, j] }).collect();
+                    round.iter().flat_map(|&(i, j, ())| if i == j { vec![i] } else { vec![i, j] }).collect();
                 let count = seen.len();
                 seen.sort_unstable();
                 seen.dedup();

@@ -4,33 +4,31 @@
 //! serves both its blocks. The kernel is either stored (small n) or computed anew in every pass; both give the same bits. Pairs that are
 //! too far apart to matter are left out, and a bound of what was left out is kept.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use super::arrange::{Arrangement, rounds, tournament};
-use super::bounds::distances_of_blocks;
+use super::bounds::{Moves, TileDistances};
 use super::lanes::Element;
-use super::tile::{Fill, Multiply, Pair};
-use super::{EXP_COST, Method, Points};
+use super::tile::{Fill, Multiply, Pair, Reach, TILE};
+use super::{Accuracy, EXP_COST, Method, Points};
 use crate::matrix::Matrix;
 use crate::parallel;
 
-/// The share of a plan's mass that a pass may leave out.
-const NEGLIGIBLE: f64 = 1e-13;
-
 /// K itself.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Exact {
+    accuracy: Accuracy,
     /// The points in single precision, when passes are to be made in it.
     single: Option<Vec<f32>>,
-    /// Lower bounds of the squared distance between points of each block and of those before it, where some may be left out.
-    gaps: Option<Vec<Vec<f32>>>,
+    /// How far tiles are apart, where some may be left out.
+    near: Option<(Arc<TileDistances>, Moves)>,
     /// K, pair of blocks by pair of blocks, when it is stored.
     stored: Option<Vec<Vec<f64>>>,
 }
 
 impl Exact {
     /// Of these points; `room` is what K was stored in before.
-    pub fn new(points: &Points, room: Option<Vec<Vec<f64>>>) -> Self {
+    pub fn new(points: &Points, near: Option<(Arc<TileDistances>, Moves)>, room: Option<Vec<Vec<f64>>>) -> Self {
         let shared = &points.shared;
         let stored = shared.store.then(|| {
             let pairs: Vec<(usize, usize)> = tournament(shared.arrangement.blocks.len()).collect();
@@ -44,33 +42,39 @@ impl Exact {
             });
             stored
         });
-        let gaps = shared.skip_far_pairs.then(|| distances_of_blocks(points));
-        Self { single: None, gaps, stored }
+        Self { accuracy: Accuracy::default(), single: None, near, stored }
     }
 
     /// K `right`, and with `with_cost` one column more: the sums of K_ij D_ij right_j0.
     fn pass<E: Element>(&self, points: &Points, values: &[E], right: &Matrix, u: &[f64], with_cost: bool) -> Matrix {
         let shared = &points.shared;
-        let Arrangement { blocks, stride, .. } = &shared.arrangement;
+        let Arrangement { blocks, .. } = &shared.arrangement;
         let count = right.columns();
         let columns = count + usize::from(with_cost);
         let placed = shared.arrangement.scattered((0..count).map(|c| right.column(c)), E::nearest);
         let sums: Vec<Mutex<Vec<f64>>> = blocks.iter().map(|b| Mutex::new(vec![0.0; b.len() * columns])).collect();
+        let near = self.near.as_ref().map(|near| Near::new(points, near, u, self.accuracy.negligible));
+        let pairs = match &near {
+            Some(near) => near.pairs(),
+            None => tournament(blocks.len()).map(|(i, j)| (i, j, &[][..])).collect(),
+        };
         // Every so-many-th pair: each process gets its share of the near and of the far ones.
         let (rank, size) = (shared.member.rank(), shared.member.size());
-        let pairs = self.pairs_that_matter(points, u).into_iter().skip(rank).step_by(size);
+        let own = pairs.into_iter().skip(rank).step_by(size);
         // Where K is stored, its tiles are numbered as in a whole tournament: with few points no pair is left out.
         let numbers = (self.stored.is_some() && !with_cost).then(|| tile_numbers(blocks.len()));
-        let work = stride * stride / 2 * (columns + points.dimensions + EXP_COST) / size;
-        for round in rounds(pairs, blocks.len()) {
-            let share = work / blocks.len().max(1);
+        let of_pair =
+            (shared.arrangement.stride / blocks.len().max(1)).pow(2) * (columns + points.dimensions + EXP_COST);
+        let mut computed = 0;
+        for round in rounds(own, blocks.len()) {
             let singles: Vec<std::ops::Range<usize>> = parallel::blocks(round.len(), 1);
-            parallel::map(&singles, share, |at| {
-                let (i, j) = round[at.start];
+            let parts = parallel::map(&singles, of_pair * round.len(), |at| {
+                let (i, j, distances) = round[at.start];
                 let stored = tile_of(&self.stored, &numbers, i * blocks.len() + j);
                 // Nobody else has these blocks in this round: the locks are always free.
                 let mut rows = sums[i].lock().unwrap_or_else(|broken| broken.into_inner());
                 let mut others = (i != j).then(|| sums[j].lock().unwrap_or_else(|broken| broken.into_inner()));
+                let mut computed = 0;
                 E::dispatch(Multiply {
                     pair: points.pair((i, j), values),
                     stored,
@@ -79,39 +83,70 @@ impl Exact {
                     with_cost,
                     row_sums: &mut rows,
                     column_sums: others.as_mut().map(|others| others.as_mut_slice()),
+                    reach: near.as_ref().map(|near| near.reach(i, j, distances)),
+                    computed: &mut computed,
                 });
+                computed
             });
+            computed += parts.iter().sum::<usize>();
         }
-        shared.counts.add_pass();
+        let negligible = near.map_or(0.0, |near| near.negligible);
+        let mut computed = [computed as f64];
+        shared.member.sum(&mut computed);
+        points.counts.add_pass(shared.arrangement.pairs_of_tiles(), computed[0] as usize, negligible);
         let sums: Vec<Vec<f64>> = sums.into_iter().map(|s| s.into_inner().unwrap_or_else(|b| b.into_inner())).collect();
         shared.member.summed(shared.arrangement.rows_of(&sums, columns))
     }
+}
 
-    /// Pairs of blocks, without those that cannot matter: the mass of a plan between two blocks is at most
-    /// U_i U_j exp(-d^2), with the sums U of the blocks' scalings and the distance d of their boxes.
-    fn pairs_that_matter(&self, points: &Points, u: &[f64]) -> Vec<(usize, usize)> {
-        let counts = &points.shared.counts;
-        let count = points.shared.arrangement.blocks.len();
-        let all = tournament(count);
-        let total = count * (count + 1) / 2;
-        let Some(gaps) = &self.gaps else {
-            counts.add_pairs(total, total, 0.0);
-            return all.collect();
+/// Which tiles matter to a plan with given scalings.
+struct Near<'a> {
+    points: &'a Points,
+    distances: &'a TileDistances,
+    moves: &'a Moves,
+    /// The share of the plan's mass that may be left out.
+    negligible: f64,
+    /// Of each tile of points: the logarithm of the sum of its scalings, less half that of the mass that a pair of tiles must have to matter.
+    bounds: Vec<f64>,
+}
+
+impl<'a> Near<'a> {
+    /// The mass of a plan between two tiles is at most U_i U_j exp(-d^2), with the sums U of the tiles' scalings and their distance d.
+    fn new(points: &'a Points, near: &'a (Arc<TileDistances>, Moves), u: &[f64], negligible: f64) -> Self {
+        let arrangement = &points.shared.arrangement;
+        let placed = arrangement.scattered([u].into_iter(), |u| u);
+        // A pair is left out with both of its sides.
+        let share = 0.5 * negligible / arrangement.pairs_of_tiles() as f64;
+        let bound = |tile: &[f64]| tile.iter().sum::<f64>().ln() - 0.5 * share.ln();
+        let bounds = placed.chunks(TILE).map(bound).collect();
+        Self { points, distances: &near.0, moves: &near.1, negligible, bounds }
+    }
+
+    /// The pairs of blocks that have tiles that may matter.
+    fn pairs(&self) -> Vec<(usize, usize, &'a [f32])> {
+        let largest = self.bounds.iter().fold(f64::NEG_INFINITY, |m: f64, x| m.max(*x));
+        if 2.0 * largest > TileDistances::kept_within(self.moves) {
+            // What is not kept may matter, too. (With weights that differ by many orders of magnitude.)
+            let blocks = self.points.shared.arrangement.blocks.len();
+            return tournament(blocks).map(|(i, j)| (i, j, &[][..])).collect();
+        }
+        let pairs = self.distances.pairs.iter().map(|(i, j, distances)| (*i, *j, distances.as_slice()));
+        pairs.filter(|&(i, j, distances)| self.reach(i, j, distances).any_may_matter()).collect()
+    }
+
+    fn reach(&self, i: usize, j: usize, distances: &'a [f32]) -> Reach<'_> {
+        let tiles = |block: usize| {
+            let places = &self.points.shared.arrangement.blocks[block];
+            places.start / TILE..places.end / TILE
         };
-        let masses = points.block_sums(u);
-        let share = NEGLIGIBLE / (count * count) as f64;
-        let mut left_out = 0.0;
-        let matters = |&(i, j): &(usize, usize)| {
-            if i == j {
-                return true;
-            }
-            let mass = masses[i] * masses[j] * f64::exp(-f64::from(gaps[j][i]));
-            left_out += if mass > share { 0.0 } else { 2.0 * mass };
-            mass > share
-        };
-        let pairs: Vec<(usize, usize)> = all.filter(matters).collect();
-        counts.add_pairs(total, pairs.len(), left_out);
-        pairs
+        Reach {
+            distances,
+            scale: self.moves.scale,
+            row_moves: &self.moves.of_tiles[tiles(i)],
+            column_moves: &self.moves.of_tiles[tiles(j)],
+            row_bounds: &self.bounds[tiles(i)],
+            column_bounds: &self.bounds[tiles(j)],
+        }
     }
 }
 
@@ -127,9 +162,10 @@ impl Method for Exact {
         if with_cost { self.pass(points, &points.scaled, right, u, true) } else { self.apply(points, right, u) }
     }
 
-    fn set_single(&mut self, single: bool, points: &Points) {
-        if single != self.single.is_some() {
-            self.single = single.then(|| points.scaled.iter().map(|&x| x as f32).collect());
+    fn set_accuracy(&mut self, accuracy: Accuracy, points: &Points) {
+        self.accuracy = accuracy;
+        if accuracy.single != self.single.is_some() {
+            self.single = accuracy.single.then(|| points.scaled.iter().map(|&x| x as f32).collect());
         }
     }
 
@@ -139,15 +175,9 @@ impl Method for Exact {
 }
 
 impl Points {
-    fn pair<'a, E>(&self, (i, j): (usize, usize), values: &'a [E]) -> Pair<'a, E> {
+    pub(super) fn pair<'a, E>(&self, (i, j): (usize, usize), values: &'a [E]) -> Pair<'a, E> {
         let Arrangement { blocks, stride, .. } = &self.shared.arrangement;
         Pair { points: values, stride: *stride, rows: blocks[i].clone(), columns: blocks[j].clone() }
-    }
-
-    fn block_sums(&self, u: &[f64]) -> Vec<f64> {
-        let arrangement = &self.shared.arrangement;
-        let placed = arrangement.scattered([u].into_iter(), |u| u);
-        arrangement.blocks.iter().map(|block| placed[block.clone()].iter().sum()).collect()
     }
 }
 

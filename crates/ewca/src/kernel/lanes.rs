@@ -63,6 +63,8 @@ pub(super) trait Lanes: Copy {
     fn times_power(self, rounded: Self) -> Self;
     /// self where x < limit, and 0 elsewhere.
     fn where_below(self, x: Self, limit: Self) -> Self;
+    /// The smaller of both, lane by lane.
+    fn least(self, other: Self) -> Self;
     fn sum(self) -> Self::Element;
 }
 
@@ -231,6 +233,10 @@ macro_rules! portable {
                 Self(std::array::from_fn(|i| if x.0[i] < limit.0[i] { self.0[i] } else { 0.0 }))
             }
             #[inline(always)]
+            fn least(self, other: Self) -> Self {
+                Self(std::array::from_fn(|i| if other.0[i] < self.0[i] { other.0[i] } else { self.0[i] }))
+            }
+            #[inline(always)]
             fn sum(self) -> $element {
                 (self.0[0] + self.0[2]) + (self.0[1] + self.0[3])
             }
@@ -261,7 +267,7 @@ mod x86 {
     macro_rules! register {
         (
             $register:ty, $element:ty, $count:expr, $set1:ident, $loadu:ident, $storeu:ident, $add:ident, $sub:ident, $mul:ident,
-            $fmadd:ident, $fnmadd:ident, $fnmsub:ident,
+            $fmadd:ident, $fnmadd:ident, $fnmsub:ident, $min:ident,
             power($value:ident, $rounded:ident) $power:expr, below($kept:ident, $x:ident, $limit:ident) $below:expr,
             sum($summed:ident) $sum:expr
         ) => {
@@ -329,6 +335,11 @@ mod x86 {
                     unsafe { $below }
                 }
                 #[inline(always)]
+                fn least(self, other: Self) -> Self {
+                    // SAFETY: see `register`.
+                    unsafe { $min(other, self) }
+                }
+                #[inline(always)]
                 fn sum(self) -> $element {
                     let $summed = self;
                     // SAFETY: see `register`.
@@ -340,7 +351,7 @@ mod x86 {
 
     register! {
         __m256d, f64, 4, _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_add_pd, _mm256_sub_pd, _mm256_mul_pd,
-        _mm256_fmadd_pd, _mm256_fnmadd_pd, _mm256_fnmsub_pd,
+        _mm256_fmadd_pd, _mm256_fnmadd_pd, _mm256_fnmsub_pd, _mm256_min_pd,
         power(value, rounded) _mm256_castsi256_pd(_mm256_add_epi64(
             _mm256_castpd_si256(value),
             _mm256_slli_epi64::<52>(_mm256_castpd_si256(rounded)),
@@ -354,7 +365,7 @@ mod x86 {
 
     register! {
         __m256, f32, 8, _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_add_ps, _mm256_sub_ps, _mm256_mul_ps,
-        _mm256_fmadd_ps, _mm256_fnmadd_ps, _mm256_fnmsub_ps,
+        _mm256_fmadd_ps, _mm256_fnmadd_ps, _mm256_fnmsub_ps, _mm256_min_ps,
         power(value, rounded) _mm256_castsi256_ps(_mm256_add_epi32(
             _mm256_castps_si256(value),
             _mm256_slli_epi32::<23>(_mm256_castps_si256(rounded)),
@@ -369,7 +380,7 @@ mod x86 {
 
     register! {
         __m512d, f64, 8, _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_add_pd, _mm512_sub_pd, _mm512_mul_pd,
-        _mm512_fmadd_pd, _mm512_fnmadd_pd, _mm512_fnmsub_pd,
+        _mm512_fmadd_pd, _mm512_fnmadd_pd, _mm512_fnmsub_pd, _mm512_min_pd,
         power(value, rounded) _mm512_castsi512_pd(_mm512_add_epi64(
             _mm512_castpd_si512(value),
             _mm512_slli_epi64::<52>(_mm512_castpd_si512(rounded)),
@@ -380,7 +391,7 @@ mod x86 {
 
     register! {
         __m512, f32, 16, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_add_ps, _mm512_sub_ps, _mm512_mul_ps,
-        _mm512_fmadd_ps, _mm512_fnmadd_ps, _mm512_fnmsub_ps,
+        _mm512_fmadd_ps, _mm512_fnmadd_ps, _mm512_fnmsub_ps, _mm512_min_ps,
         power(value, rounded) _mm512_castsi512_ps(_mm512_add_epi32(
             _mm512_castps_si512(value),
             _mm512_slli_epi32::<23>(_mm512_castps_si512(rounded)),

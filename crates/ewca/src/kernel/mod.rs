@@ -17,7 +17,9 @@ mod tile;
 
 use std::sync::Arc;
 
-use arrange::{Arrangement, FEWEST_SORTED_POINTS, in_blocks_of_neighbours, padded, pair_bytes};
+pub(crate) use arrange::FEWEST_SORTED_POINTS;
+use arrange::{Arrangement, in_blocks_of_neighbours, padded, pair_bytes};
+use bounds::{Moves, TileDistances};
 use exact::Exact;
 use lanes::{Element, Job, Lanes, exp_of_minus};
 use nystrom::{Landmarks, Nystrom};
@@ -30,6 +32,8 @@ use tile::PADDING;
 use crate::matrix::Matrix;
 use crate::team::TeamHandle;
 
+/// The share of a plan's mass that passes may leave out at the least.
+pub(crate) const NEGLIGIBLE: f64 = 1e-13;
 /// Multiply-adds that an exponential is worth.
 const EXP_COST: usize = 14;
 
@@ -44,10 +48,29 @@ pub struct KernelOptions {
     pub landmarks: Option<usize>,
 }
 
+/// How accurate passes are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Accuracy {
+    /// The share of a plan's mass that a pass may leave out.
+    pub negligible: f64,
+    /// Computes K in single precision where it is neither stored nor approximate; sums over tiles stay in double.
+    pub single: bool,
+}
+
+impl Default for Accuracy {
+    /// As accurate as can be.
+    fn default() -> Self {
+        Self { negligible: NEGLIGIBLE, single: false }
+    }
+}
+
 /// Where points stand, and how passes over them are made.
 #[derive(Debug)]
 pub struct KernelLayout {
     shared: Arc<Shared>,
+    counts: Arc<Counts>,
+    /// How far tiles of points were apart when that was last looked at.
+    distances: Option<Arc<TileDistances>>,
     /// The last one that was asked for, whose memory is used again.
     kernel: Option<Kernel>,
 }
@@ -60,7 +83,6 @@ struct Shared {
     skip_far_pairs: bool,
     landmarks: Option<Landmarks>,
     member: TeamHandle,
-    counts: Counts,
 }
 
 impl KernelLayout {
@@ -81,31 +103,52 @@ impl KernelLayout {
             arrangement,
             landmarks,
             member,
-            counts: Counts::default(),
         };
-        Self { shared: Arc::new(shared), kernel: None }
+        Self { shared: Arc::new(shared), counts: Arc::default(), distances: None, kernel: None }
+    }
+
+    /// The same layout, with a count of its own.
+    pub(crate) fn again(&self) -> Self {
+        Self { shared: self.shared.clone(), counts: Arc::default(), distances: self.distances.clone(), kernel: None }
     }
 
     /// The kernel of the rows of `scores`.
     pub fn at(&mut self, scores: &Matrix, epsilon: f64) -> &Kernel {
-        self.with_precision(scores, epsilon, false)
+        self.with_accuracy(scores, epsilon, Accuracy::default())
     }
 
-    /// The same, with passes in single precision (sums over blocks stay in double) where they are neither stored nor approximate.
-    pub fn with_precision(&mut self, scores: &Matrix, epsilon: f64, single: bool) -> &Kernel {
-        let points = Points::new(&self.shared, scores, epsilon);
+    /// The same, with passes that are no more accurate than need be.
+    pub fn with_accuracy(&mut self, scores: &Matrix, epsilon: f64, accuracy: Accuracy) -> &Kernel {
+        let points = Points::new(self, scores, epsilon);
         let mut kernel = match self.kernel.take() {
             Some(kernel) if kernel.points.scaled == points.scaled => kernel,
             last => {
                 let method: Box<dyn Method> = match &self.shared.landmarks {
                     Some(landmarks) => Box::new(Nystrom::new(landmarks, &points)),
-                    None => Box::new(Exact::new(&points, last.and_then(|last| last.method.into_stored()))),
+                    None => {
+                        let room = last.and_then(|last| last.method.into_stored());
+                        Box::new(Exact::new(&points, self.near(&points), room))
+                    }
                 };
                 Kernel { points, method }
             }
         };
-        kernel.method.set_single(single, &kernel.points);
+        kernel.method.set_accuracy(accuracy, &kernel.points);
         self.kernel.insert(kernel)
+    }
+
+    /// How far tiles are apart, where some may be left out, and how far they have moved since.
+    fn near(&mut self, points: &Points) -> Option<(Arc<TileDistances>, Moves)> {
+        if !self.shared.skip_far_pairs {
+            return None;
+        }
+        let known = self.distances.take().and_then(|known| known.moves_to(points).map(|moves| (known, moves)));
+        let near = known.or_else(|| {
+            let distances = Arc::new(TileDistances::new(points));
+            distances.moves_to(points).map(|moves| (distances.clone(), moves))
+        });
+        self.distances = near.as_ref().map(|(distances, _)| distances.clone());
+        near
     }
 
     /// The number of landmarks, where K is approximated.
@@ -115,22 +158,22 @@ impl KernelLayout {
 
     /// Number of passes so far.
     pub fn passes(&self) -> usize {
-        self.shared.counts.passes()
+        self.counts.passes()
     }
 
     /// What the passes so far took.
     pub fn work(&self) -> Work {
-        self.shared.counts.tally().work()
+        self.counts.tally().work()
     }
 
     /// The counts so far.
     pub(crate) fn tally(&self) -> Tally {
-        self.shared.counts.tally()
+        self.counts.tally()
     }
 
     /// Goes on counting from here.
     pub(crate) fn count_from(&mut self, tally: Tally) {
-        self.shared.counts.set(tally);
+        self.counts.set(tally);
     }
 
     /// Bytes that a kernel between n points in k dimensions takes, with what a pass of k + 1 columns holds.
@@ -151,20 +194,25 @@ impl KernelLayout {
 #[derive(Debug)]
 struct Points {
     shared: Arc<Shared>,
+    counts: Arc<Counts>,
+    epsilon: f64,
     dimensions: usize,
     /// Coordinates divided by sqrt(epsilon), coordinate by coordinate.
     scaled: Vec<f64>,
 }
 
 impl Points {
-    fn new(shared: &Arc<Shared>, scores: &Matrix, epsilon: f64) -> Self {
+    fn new(layout: &KernelLayout, scores: &Matrix, epsilon: f64) -> Self {
+        let shared = &layout.shared;
         let scale = 1.0 / epsilon.sqrt();
         let columns = (0..scores.columns()).map(|j| scores.column(j));
         let mut scaled = shared.arrangement.scattered(columns, |z| z * scale);
+        shared.arrangement.pad(&mut scaled);
         if let Some(landmarks) = &shared.landmarks {
             landmarks.place(&shared.arrangement, &mut scaled);
         }
-        Self { shared: shared.clone(), dimensions: scores.columns(), scaled }
+        let counts = layout.counts.clone();
+        Self { shared: shared.clone(), counts, epsilon, dimensions: scores.columns(), scaled }
     }
 }
 
@@ -184,8 +232,8 @@ trait Method: std::fmt::Debug + Send + Sync {
     /// rows that are known exactly.
     fn exact(&self, points: &Points, right: &Matrix, u: &[f64], with_cost: bool) -> Matrix;
 
-    /// Makes passes in single precision, or back in double, where that can be.
-    fn set_single(&mut self, _single: bool, _points: &Points) {}
+    /// Makes passes so accurate from now on, where that can be chosen.
+    fn set_accuracy(&mut self, _accuracy: Accuracy, _points: &Points) {}
 
     /// What K was stored in, to be used again.
     fn into_stored(self: Box<Self>) -> Option<Vec<Vec<f64>>> {
@@ -211,9 +259,9 @@ pub struct Kernel {
 impl Kernel {
     /// The kernel of the rows of `scores`, computed in each pass.
     pub fn of(scores: &Matrix, epsilon: f64) -> Self {
-        let shared = KernelLayout::new(scores, KernelOptions::default()).shared;
-        let points = Points::new(&shared, scores, epsilon);
-        Self { method: Box::new(Exact::new(&points, None)), points }
+        let mut layout = KernelLayout::new(scores, KernelOptions::default());
+        let points = Points::new(&layout, scores, epsilon);
+        Self { method: Box::new(Exact::new(&points, layout.near(&points), None)), points }
     }
 
     /// One pass: K `right`. The columns carry a plan with the scalings `u` (a exp f): where u_i K_ij u_j is nothing beside the
@@ -276,7 +324,7 @@ impl Kernel {
 
     /// Number of passes so far.
     pub fn passes(&self) -> usize {
-        self.points.shared.counts.passes()
+        self.points.counts.passes()
     }
 }
 
@@ -381,7 +429,8 @@ mod tests {
         let right = Matrix::from_fn(n, 3, |i, j| u[i] * (1.0 + (i * j) as f64 / n as f64));
         let mut layout = KernelLayout::new(&scores, KernelOptions::default());
         let double = layout.at(&scores, 40.0).apply(&right, &u);
-        let single = layout.with_precision(&scores, 40.0, true).apply(&right, &u);
+        let single =
+            layout.with_accuracy(&scores, 40.0, Accuracy { single: true, ..Accuracy::default() }).apply(&right, &u);
         for i in 0..n {
             for c in 0..3 {
                 // Coordinates are rounded to 6e-8 of their size (at most 40), so distances are off by about 1e-5 in the exponent.

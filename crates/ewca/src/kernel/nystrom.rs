@@ -273,7 +273,7 @@ impl Points {
         });
         let mut all = vec![Vec::new(); self.shared.arrangement.blocks.len()];
         own.iter().zip(parts).for_each(|(block, sums)| all[block.start] = sums);
-        self.shared.counts.add_pass();
+        self.counts.add_pass(0, 0, 0.0);
         self.shared.member.summed(self.shared.arrangement.rows_of(&all, count))
     }
 
@@ -289,7 +289,9 @@ impl Points {
     ) {
         let (rows, columns) = (rows.clone(), columns.clone());
         let pair = Pair { points: &self.scaled, stride: self.shared.arrangement.stride, rows, columns };
-        f64::dispatch(Multiply { pair, stored: None, right: placed, count, with_cost, row_sums, column_sums: None });
+        let (column_sums, reach, computed) = (None, None, &mut 0);
+        let right = placed;
+        f64::dispatch(Multiply { pair, stored: None, right, count, with_cost, row_sums, column_sums, reach, computed });
     }
 
     /// The blocks of points that this process goes through.

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     passes: AtomicUsize,
-    /// Pairs of blocks in all passes, and those that were computed.
+    /// Pairs of tiles of points in all passes, and those that were computed.
     pairs: AtomicUsize,
     computed: AtomicUsize,
-    /// The bits of the largest share of mass that a pass may have left out.
+    /// The bits of the share of mass that the last pass may have left out.
     left_out: AtomicU64,
 }
 
@@ -19,7 +19,7 @@ pub(super) struct Counts {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Tally {
     pub passes: usize,
-    /// Pairs of blocks in all passes, and those that were computed.
+    /// Pairs of tiles in all passes, and those that were computed.
     pairs: usize,
     computed: usize,
     left_out: f64,
@@ -30,9 +30,9 @@ pub(crate) struct Tally {
 pub struct Work {
     /// Applications of the whole kernel.
     pub passes: usize,
-    /// The part of all pairs of blocks that was computed.
+    /// The part of all pairs of points that was computed.
     pub computed: f64,
-    /// A bound of the share of a plan's mass that any pass left out.
+    /// A bound of the share of a plan's mass that the last pass left out.
     pub left_out: f64,
 }
 
@@ -41,15 +41,13 @@ impl Counts {
         self.passes.load(Ordering::Relaxed)
     }
 
-    pub fn add_pass(&self) {
+    /// One more, over so many pairs of tiles, of which some were computed; the others have at most this share of mass.
+    pub fn add_pass(&self, pairs: usize, computed: usize, left_out: f64) {
         self.passes.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// So many pairs of blocks, of which some were computed; the others have this share of mass.
-    pub fn add_pairs(&self, pairs: usize, computed: usize, left_out: f64) {
         self.pairs.fetch_add(pairs, Ordering::Relaxed);
         self.computed.fetch_add(computed, Ordering::Relaxed);
-        self.left_out.fetch_max(left_out.to_bits(), Ordering::Relaxed);
+        let left_out = if computed < pairs { left_out } else { 0.0 };
+        self.left_out.store(left_out.to_bits(), Ordering::Relaxed);
     }
 
     pub fn tally(&self) -> Tally {

@@ -9,8 +9,7 @@ use super::lanes::{Element, Job, Lanes, exp_of_minus};
 /// Blocks are padded to a multiple of this: twice the widest vector.
 pub(super) const PADDING: usize = 32;
 /// Rows and columns of a tile.
-const ROWS: usize = 32;
-const COLUMNS: usize = 64;
+pub(super) const TILE: usize = PADDING;
 
 /// Two blocks of points. Points are held coordinate by coordinate, `stride` apart.
 #[derive(Debug, Clone)]
@@ -41,6 +40,63 @@ pub(super) struct Multiply<'a, E> {
     pub row_sums: &'a mut [f64],
     /// None for a block with itself.
     pub column_sums: Option<&'a mut [f64]>,
+    /// Which tiles may be left out, where some may.
+    pub reach: Option<Reach<'a>>,
+    /// Tiles that were computed.
+    pub computed: &'a mut usize,
+}
+
+/// How far tiles may be apart to matter. A tile is left out where its least squared distance is above the sum of the bounds of its rows and its
+/// columns.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reach<'a> {
+    /// Lower bounds of the distances of the tiles, in the order of [`tiles`], when points were looked at; nothing where none are known.
+    pub distances: &'a [f32],
+    /// By what they are to be multiplied, since epsilon may have been another one.
+    pub scale: f32,
+    /// How far the points have moved since, for each tile of rows and of columns.
+    pub row_moves: &'a [f32],
+    pub column_moves: &'a [f32],
+    pub row_bounds: &'a [f64],
+    pub column_bounds: &'a [f64],
+}
+
+impl Reach<'_> {
+    /// The largest squared distance that matters to a tile of rows and one of columns.
+    fn limit(&self, row: usize, column: usize) -> f64 {
+        self.row_bounds[row] + self.column_bounds[column]
+    }
+
+    /// Whether any of the tiles may matter, as far as is known without their distances.
+    pub fn any_may_matter(&self) -> bool {
+        let rows = self.row_bounds.len();
+        (0..rows * self.column_bounds.len()).any(|tile| self.may_matter(tile, tile % rows, tile / rows))
+    }
+
+    /// Whether a tile may matter, as far as is known without its distances.
+    fn may_matter(&self, tile: usize, row: usize, column: usize) -> bool {
+        let Some(before) = self.distances.get(tile) else { return true };
+        let distance = f64::from(before * self.scale - self.row_moves[row] - self.column_moves[column]).max(0.0);
+        distance * distance <= self.limit(row, column)
+    }
+}
+
+/// The least distance of each tile of a pair.
+pub(super) struct Nearest<'a, E> {
+    pub pair: Pair<'a, E>,
+    pub out: &'a mut Vec<f32>,
+}
+
+impl<E: Element> Job<E> for Nearest<'_, E> {
+    #[inline(always)]
+    fn run<V: Lanes<Element = E>>(self) {
+        let mut tile = [E::default(); TILE * TILE];
+        for (rows, columns) in tiles(&self.pair) {
+            let tile = &mut tile[..rows.len() * columns.len()];
+            distances::<V>(&self.pair, rows, columns, tile);
+            self.out.push(least::<V>(tile).sqrt() as f32);
+        }
+    }
 }
 
 impl<E: Element> Job<E> for Fill<'_, E> {
@@ -48,7 +104,7 @@ impl<E: Element> Job<E> for Fill<'_, E> {
     fn run<V: Lanes<Element = E>>(self) {
         let Self { pair, out } = self;
         let width = pair.columns.len();
-        let mut tile = [E::default(); ROWS * COLUMNS];
+        let mut tile = [E::default(); TILE * TILE];
         for (rows, columns) in tiles(&pair) {
             let tile = &mut tile[..rows.len() * columns.len()];
             distances::<V>(&pair, rows.clone(), columns.clone(), tile);
@@ -66,16 +122,23 @@ impl<E: Element> Job<E> for Multiply<'_, E> {
     fn run<V: Lanes<Element = E>>(mut self) {
         let pair = self.pair.clone();
         let (height, width) = (pair.rows.len(), pair.columns.len());
-        let mut computed = [E::default(); ROWS * COLUMNS];
-        let mut costs = [E::default(); ROWS * COLUMNS];
-        for (rows, columns) in tiles(&pair) {
+        let mut computed = [E::default(); TILE * TILE];
+        let mut costs = [E::default(); TILE * TILE];
+        for (number, (rows, columns)) in tiles(&pair).enumerate() {
             let (row, column) = (rows.start - pair.rows.start, columns.start - pair.columns.start);
+            if self.reach.is_some_and(|reach| !reach.may_matter(number, row / TILE, column / TILE)) {
+                continue;
+            }
             let size = rows.len() * columns.len();
             let tile = match self.stored {
                 Some(stored) => Tile { values: &stored[row * width + column..], stride: width, rows, columns },
                 None => {
                     let values = &mut computed[..size];
                     distances::<V>(&pair, rows.clone(), columns.clone(), values);
+                    // By the points as they are: what is left out must not depend on where they were looked at.
+                    if self.reach.is_some_and(|reach| least::<V>(values) > reach.limit(row / TILE, column / TILE)) {
+                        continue;
+                    }
                     if self.with_cost {
                         costs[..size].copy_from_slice(values);
                     }
@@ -86,6 +149,7 @@ impl<E: Element> Job<E> for Multiply<'_, E> {
                     Tile { values, stride: columns.len(), rows, columns }
                 }
             };
+            *self.computed += 1;
             tile.add_rows::<V>(self.right, pair.stride, self.count, self.row_sums, height, row);
             if let Some(sums) = &mut self.column_sums {
                 tile.add_columns::<V>(self.right, pair.stride, self.count, sums, width, column);
@@ -101,17 +165,30 @@ impl<E: Element> Job<E> for Multiply<'_, E> {
     }
 }
 
-/// The tiles of a pair. (Loops over vectors must not be in closures: a closure that is not inlined is not compiled for the
-/// instruction set.)
-fn tiles<E>(pair: &Pair<'_, E>) -> Vec<(Range<usize>, Range<usize>)> {
+/// The tiles of a pair, column of tiles after column of tiles.
+fn tiles<E>(pair: &Pair<'_, E>) -> impl Iterator<Item = (Range<usize>, Range<usize>)> + use<E> {
     let (rows, columns) = (pair.rows.clone(), pair.columns.clone());
-    let mut tiles = Vec::with_capacity(rows.len().div_ceil(ROWS) * columns.len().div_ceil(COLUMNS));
-    for j in columns.clone().step_by(COLUMNS) {
-        for i in rows.clone().step_by(ROWS) {
-            tiles.push((i..(i + ROWS).min(rows.end), j..(j + COLUMNS).min(columns.end)));
-        }
+    let tile = |start: usize, end: usize| start..(start + TILE).min(end);
+    columns
+        .clone()
+        .step_by(TILE)
+        .flat_map(move |j| rows.clone().step_by(TILE).map(move |i| (tile(i, rows.end), tile(j, columns.end))))
+}
+
+/// The least of some squared distances.
+#[inline(always)]
+fn least<V: Lanes>(distances: &[V::Element]) -> f64 {
+    assert!(distances.len().is_multiple_of(2 * V::COUNT));
+    let mut least = [V::splat(V::Element::LARGEST); 2];
+    for at in (0..distances.len()).step_by(2 * V::COUNT) {
+        // SAFETY: the length is a multiple of two vectors'.
+        let next = unsafe { [V::load(distances, at), V::load(distances, at + V::COUNT)] };
+        least = [least[0].least(next[0]), least[1].least(next[1])];
     }
-    tiles
+    let mut lanes = [V::Element::default(); PADDING];
+    // SAFETY: the lanes have room for any vector.
+    unsafe { least[0].least(least[1]).store(&mut lanes, 0) };
+    lanes[..V::COUNT].iter().fold(f64::INFINITY, |least, &x| least.min(x.into()))
 }
 
 /// `distances *= kernel`: D exp(-D), which is 0 where exp(-D) is, also for an infinite D.

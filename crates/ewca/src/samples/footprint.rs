@@ -1,7 +1,7 @@
 //! How much the reduction to the span holds in memory, in numbers of 8 bytes.
 
 use super::dense::{SMALL_GRAM, strip_width};
-use super::span::LARGEST_GRAM;
+use super::span::is_whole;
 
 /// What a matrix product holds for each thread at the most.
 const PRODUCT_ROOM: usize = 1 << 19;
@@ -17,6 +17,8 @@ pub(crate) struct SpanShape {
     pub order: usize,
     /// Axes that are kept at the most.
     pub axes: usize,
+    /// Whether samples are not all in the memory of this process.
+    pub not_in_memory: bool,
 }
 
 /// Numbers that are held.
@@ -36,8 +38,8 @@ pub(crate) struct SpanFootprint {
 impl SpanShape {
     pub fn footprint(&self) -> SpanFootprint {
         let times = usize::saturating_mul;
-        let &Self { samples, own, features, order, axes } = self;
-        let whole = order <= LARGEST_GRAM;
+        let &Self { samples, own, features, order, axes, not_in_memory } = self;
+        let whole = is_whole(order, axes, not_in_memory);
         let coordinates = times(own, axes);
         let threads = rayon::current_num_threads();
         let eigen = if whole { times(times(order, order), 5) } else { times(times(axes, axes), 5) };

@@ -20,8 +20,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub(crate) use footprint::SpanShape;
+pub(crate) use operator::Product;
 pub use source::{Part, Source};
-pub(crate) use span::{LARGEST_GRAM, Reduction, Span};
+pub(crate) use span::{ALL_AXES, LARGEST_GRAM, Reduction, Span, is_whole};
 
 use crate::error::{Error, Result};
 use crate::matrix::Matrix;

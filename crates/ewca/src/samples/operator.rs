@@ -7,6 +7,39 @@ use super::{EachPart, Rows, Samples, Scalar, Side, Values};
 use crate::error::Result;
 use crate::matrix::Matrix;
 
+/// Products with centred, active samples that are in memory.
+pub(crate) trait Product: Sync {
+    /// (X - mean) `loadings`.
+    fn times(&self, loadings: &Matrix) -> Matrix;
+
+    /// (X - mean)' `columns`.
+    fn transpose_times(&self, columns: &Matrix) -> Matrix;
+}
+
+impl std::fmt::Debug for dyn Product + '_ {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("samples")
+    }
+}
+
+impl<T: Scalar> Product for Samples<'_, T> {
+    fn times(&self, loadings: &Matrix) -> Matrix {
+        match &self.values {
+            Values::Dense(dense) => dense.project(&self.own_active(), &self.mean, loadings),
+            Values::Sparse(sparse) => sparse.project(&self.own_active(), &self.mean, loadings),
+            Values::Streamed(_) => unreachable!("samples that are read are never gone through without a way to fail"),
+        }
+    }
+
+    fn transpose_times(&self, columns: &Matrix) -> Matrix {
+        match &self.values {
+            Values::Dense(dense) => dense.transpose_times(&self.own_active(), &self.mean, columns),
+            Values::Sparse(sparse) => sparse.transpose_times(&self.own_active(), &self.mean, columns),
+            Values::Streamed(_) => unreachable!("samples that are read are never gone through without a way to fail"),
+        }
+    }
+}
+
 impl<T: Scalar> Samples<'_, T> {
     /// Calls `each` with every part of this process's rows and where it stands among them. What is in memory is one part.
     pub(super) fn each_part(&self, each: &mut EachPart<'_>) -> Result<()> {

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::axes::leading_axes;
-use super::{Samples, Scalar, Side};
+use super::{Product, Samples, Scalar, Side};
 use crate::error::{Error, Result};
-use crate::matrix::{Matrix, dot, qr_factor, symmetric_eigen};
+use crate::matrix::{Matrix, hstack, orthonormal_beside, symmetric_eigen};
 use crate::parallel::StopFlag;
 use crate::team::TeamHandle;
 
@@ -15,6 +15,15 @@ const RANK_TOLERANCE: f64 = 1e-13;
 
 /// Up to this many features (or samples, where they are fewer) all principal axes are found, by one eigen-decomposition.
 pub(crate) const LARGEST_GRAM: usize = 4096;
+
+/// Up to so many, samples in memory are always reduced to all of their axes.
+pub(crate) const ALL_AXES: usize = 512;
+
+/// Whether all axes are found, by a Gram matrix of this order, or only so many of the leading ones. Samples that are read, or shared, are gone
+/// through once for such a matrix, and several times for leading axes.
+pub(crate) fn is_whole(order: usize, axes: usize, not_in_memory: bool) -> bool {
+    order <= if not_in_memory || axes >= order { LARGEST_GRAM } else { ALL_AXES }
+}
 
 /// How data are reduced.
 #[derive(Debug, Clone)]
@@ -33,8 +42,11 @@ pub(crate) struct Reduction {
 /// change of units rounds nothing.
 ///
 /// In a team, every process has the coordinates of its own samples; whatever is asked for here is of all samples.
+///
+/// A span of the leading axes alone can be [completed](Span::completed): then frames are in the features' own coordinates, so that nothing is outside, and products go
+/// over the samples themselves.
 #[derive(Debug, Clone)]
-pub(crate) struct Span {
+pub(crate) struct Span<'s> {
     /// Of this process's active samples: rows x r.
     coordinates: Matrix,
     /// Where these stand among all active samples.
@@ -55,6 +67,10 @@ pub(crate) struct Span {
     /// Whether the data have directions outside these axes.
     partial: bool,
     basis: Basis,
+    /// The samples, where frames are in the coordinates of all features.
+    samples: Option<&'s dyn Product>,
+    /// Whether the samples are in the memory of this process, and axes are known by their features.
+    can_be_completed: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -65,7 +81,7 @@ enum Basis {
     Samples(Matrix),
 }
 
-impl Span {
+impl<'s> Span<'s> {
     /// Reduces by the cheaper side: samples x samples when d > n, features x features otherwise, and by the leading axes alone
     /// where both are large.
     pub fn new<T: Scalar>(samples: &Samples<'_, T>, reduction: Reduction) -> Result<Self> {
@@ -73,15 +89,11 @@ impl Span {
         let shared = !samples.member.is_alone() || samples.is_streamed();
         let side = if samples.columns > active.len() && !shared { Side::Samples } else { Side::Features };
         let order = if side == Side::Samples { active.len() } else { samples.columns };
-        let basis = if order > LARGEST_GRAM { Some(leading_axes(samples, &reduction)?) } else { None };
-        let gram = match &basis {
-            // The covariance in the space of the leading axes.
-            Some(basis) => {
-                let mut gram = basis.transposed_times(&samples.covariance_times(basis)?);
-                gram.symmetrise();
-                gram
-            }
-            None => samples.gram(side)?,
+        let (basis, gram) = if is_whole(order, reduction.axes, shared) {
+            (None, samples.gram(side)?)
+        } else {
+            let (basis, gram) = leading_axes(samples, &reduction)?;
+            (Some(basis), gram)
         };
         reduction.stop.check()?;
         let (eigenvalues, vectors) = symmetric_eigen(&gram)?;
@@ -125,7 +137,9 @@ impl Span {
             unit,
             total_variance,
             partial,
+            can_be_completed: !shared && matches!(basis, Basis::Features(_)),
             basis,
+            samples: None,
         };
         span.sign_axes();
         Ok(span)
@@ -136,7 +150,7 @@ impl Span {
     fn sign_axes(&mut self) {
         let weights = &self.weights[self.own.clone()];
         let lean = |j: usize| self.coordinates.column(j).iter().zip(weights).map(|(y, a)| a * y * y.abs()).sum::<f64>();
-        let mut leans: Vec<f64> = (0..self.rank()).map(lean).collect();
+        let mut leans: Vec<f64> = (0..self.variances.len()).map(lean).collect();
         self.member.sum(&mut leans);
         let signs: Vec<f64> = leans.iter().map(|lean| if *lean < 0.0 { -1.0 } else { 1.0 }).collect();
         self.coordinates.scale_columns(&signs);
@@ -150,9 +164,48 @@ impl Span {
         self.total_count.unwrap_or(self.weights.len() as f64)
     }
 
-    /// The working rank r.
+    /// How many coordinates frames have: the working rank r, or the number of features.
     pub fn rank(&self) -> usize {
-        self.variances.len()
+        match (&self.samples, &self.basis) {
+            (Some(_), Basis::Features(basis)) => basis.rows(),
+            _ => self.variances.len(),
+        }
+    }
+
+    /// All directions of the features instead of some axes, for samples in the memory of one process.
+    pub fn completed<T: Scalar>(&self, samples: &'s Samples<'_, T>) -> Option<Self> {
+        self.can_be_completed().then(|| Self { samples: Some(samples), partial: false, ..self.clone() })
+    }
+
+    /// Whether frames are in some axes alone, and could be in the coordinates of all features.
+    pub fn can_be_completed(&self) -> bool {
+        self.partial && self.can_be_completed
+    }
+
+    /// Whether frames are in the coordinates of all features.
+    pub fn is_completed(&self) -> bool {
+        self.samples.is_some()
+    }
+
+    /// The first k principal axes, as a frame.
+    pub fn pca_frame(&self, components: usize) -> Matrix {
+        self.spread_over_all(&Matrix::identity(components))
+    }
+
+    /// A frame of so many leading axes as a frame of all coordinates.
+    pub fn spread_over_all(&self, leading: &Matrix) -> Matrix {
+        match (&self.samples, &self.basis) {
+            (Some(_), Basis::Features(basis)) => basis.leading_columns(leading.rows()).times(leading),
+            _ => Matrix::zeros(self.rank(), leading.columns()).with_leading_rows(leading),
+        }
+    }
+
+    /// What of a frame lies along so many leading axes.
+    pub fn along_leading(&self, frame: &Matrix, axes: usize) -> Matrix {
+        match (&self.samples, &self.basis) {
+            (Some(_), Basis::Features(basis)) => basis.leading_columns(axes).transposed_times(frame),
+            _ => frame.leading_rows(axes),
+        }
     }
 
     /// Sum of all variances: the mean squared distance from the mean.
@@ -175,6 +228,9 @@ impl Span {
 
     /// Y `frame`: the scores of the active samples.
     pub fn scores(&self, frame: &Matrix) -> Matrix {
+        if let Some(samples) = self.samples {
+            return samples.times(frame).scaled(1.0 / self.unit);
+        }
         self.member.gathered_rows(self.coordinates.times(frame))
     }
 
@@ -186,11 +242,14 @@ impl Span {
 
     /// The first columns of Y.
     pub fn leading_axes(&self, count: usize) -> Matrix {
-        self.axes(0..count.min(self.rank()))
+        self.axes(0..count.min(self.variances.len()))
     }
 
     /// Y' `columns`.
     pub fn transpose_times(&self, columns: &Matrix) -> Matrix {
+        if let Some(samples) = self.samples {
+            return samples.transpose_times(columns).scaled(1.0 / self.unit);
+        }
         if self.member.is_alone() {
             return self.coordinates.transposed_times(columns);
         }
@@ -212,11 +271,12 @@ impl Span {
         let sizes = self.member.gathered(&[self.own.end as f64]);
         let ends: Vec<usize> = sizes.iter().map(|end| end[0] as usize).collect();
         let mut next = vec![0; parts.len()];
-        let mut all = Vec::with_capacity(rows.len() * self.rank());
+        let axes = self.variances.len();
+        let mut all = Vec::with_capacity(rows.len() * axes);
         for &i in rows {
             let rank = ends.partition_point(|&end| end <= i);
-            all.extend_from_slice(&parts[rank][next[rank]..next[rank] + self.rank()]);
-            next[rank] += self.rank();
+            all.extend_from_slice(&parts[rank][next[rank]..next[rank] + axes]);
+            next[rank] += axes;
         }
         all
     }
@@ -226,7 +286,7 @@ impl Span {
         match &self.basis {
             Basis::Samples(combination) => samples.lift(&combination.times(frame)),
             Basis::Features(basis) => {
-                let loadings = basis.times(frame);
+                let loadings = if self.is_completed() { frame.clone() } else { basis.times(frame) };
                 let scores = if samples.is_streamed() && self.active.len() == samples.all_rows() {
                     // Rather than reading the samples once more.
                     self.scores(frame).scaled(self.unit)
@@ -241,6 +301,7 @@ impl Span {
     /// B' `loadings`: what of given loadings lies in the span (r x k).
     pub fn frame<T: Scalar>(&self, samples: &Samples<'_, T>, loadings: &Matrix) -> Result<Matrix> {
         match &self.basis {
+            Basis::Features(_) if self.is_completed() => Ok(loadings.clone()),
             Basis::Features(basis) => Ok(basis.transposed_times(loadings)),
             Basis::Samples(combination) => {
                 let scores = samples.project_own(&self.active, &samples.mean, loadings)?;
@@ -249,7 +310,7 @@ impl Span {
         }
     }
 
-    /// The frame whose scores are nearest to the given ones, before it is made orthonormal: Lambda^-1 Y' diag(a) Z.
+    /// The frame of the axes whose scores are nearest to the given ones, before it is made orthonormal: Lambda^-1 Y' diag(a) Z.
     pub fn frame_of_scores(&self, scores: &Matrix) -> Matrix {
         let mut weighted = scores.clone();
         weighted.scale_rows(&self.weights);
@@ -274,12 +335,9 @@ impl Span {
         frame: &Matrix,
     ) -> Result<(Self, Matrix)> {
         let Basis::Features(basis) = &self.basis else { return Ok((self.clone(), frame.clone())) };
-        let mut fresh = qr_factor(directions);
-        // Once more: the first time was accurate beside the directions, not beside what is left of them.
-        fresh.add_scaled(-1.0, &basis.times(&basis.transposed_times(&fresh)));
-        // A direction that was rounding alone lies in the axes for the most part: what is left of it is not orthogonal to them.
-        let kept: Vec<usize> = (0..fresh.columns()).filter(|&j| dot(fresh.column(j), fresh.column(j)) > 0.5).collect();
-        let fresh = qr_factor(&Matrix::from_fn(fresh.rows(), kept.len(), |i, j| fresh.get(i, kept[j])));
+        let Some(fresh) = orthonormal_beside(basis, directions.clone()) else {
+            return Ok((self.clone(), frame.clone()));
+        };
         let own = samples.project_own(&samples.own_active(), &samples.mean, &fresh)?.scaled(1.0 / self.unit);
         let basis = hstack(basis, &fresh);
         let coordinates = hstack(&self.coordinates, &own);
@@ -305,18 +363,6 @@ impl Span {
     }
 }
 
-/// Columns beside columns.
-fn hstack(left: &Matrix, right: &Matrix) -> Matrix {
-    let at = left.columns();
-    Matrix::from_fn(
-        left.rows(),
-        at + right.columns(),
-        |i, j| {
-            if j < at { left.get(i, j) } else { right.get(i, j - at) }
-        },
-    )
-}
-
 /// The coordinates and the basis by the leading eigenvectors Q of the Gram matrix between samples.
 fn by_samples(vectors: Matrix, variances: &[f64], weights: &[f64], unit: f64) -> (Matrix, Basis) {
     // diag(a)^1/2 X = Q S B': Y = diag(a)^-1/2 Q S, and B = X' diag(a)^1/2 Q S^-1.
@@ -333,6 +379,7 @@ fn by_samples(vectors: Matrix, variances: &[f64], weights: &[f64], unit: f64) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::matrix::qr_factor;
     use crate::testing;
 
     fn all() -> Reduction {

@@ -13,7 +13,7 @@ pub(crate) struct Bcd;
 impl Algorithm for Bcd {
     fn step(
         &mut self,
-        objective: &mut Objective,
+        objective: &mut Objective<'_>,
         point: &mut Point,
         balancer: &mut Balancer,
         goal: &Goal,

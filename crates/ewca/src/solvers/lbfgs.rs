@@ -4,14 +4,15 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Algorithm, Goal, Objective, Outcome, Point};
+use super::{Algorithm, Goal, LeadingBlock, Objective, Outcome, Point};
 use crate::error::Result;
 use crate::matrix::{Matrix, symmetric_eigen};
+use crate::samples::Span;
 use crate::subspace::polar_factor;
 use crate::transport::Balancer;
 
 /// Steps that are remembered.
-const MEMORY: usize = 6;
+const MEMORY: usize = 12;
 /// Sufficient decrease (Armijo).
 const DECREASE: f64 = 1e-4;
 /// The longest step, as a Frobenius norm of the tangent: about half a right angle in one direction.
@@ -22,17 +23,26 @@ const REFRESH: usize = 8;
 /// Differences of eigenvalues below this fraction of a component's size are taken as this fraction.
 const SMALLEST_CURVATURE: f64 = 0.05;
 
+/// A jump must lower F by this part of the variance of the scores: at first, when steps have not shown yet what they can do, and later.
+const FIRST_JUMP: f64 = 5e-3;
+const LATER_JUMP: f64 = 1e-4;
+/// The marginal error of the plan after a jump.
+const JUMP_ERROR: f64 = 1e-2;
+
 /// What it remembers is the curvature seen so far: pairs of steps and gradient changes, moved along by projection.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Lbfgs {
     pairs: VecDeque<Pair>,
     /// Iterations since the start.
     age: usize,
-    /// The diagonal of M in the principal axes.
-    diagonal: Vec<f64>,
+    /// M as it was when last looked at, and F then.
+    block: LeadingBlock,
+    loss: Option<f64>,
+    /// Whether the last look led to a jump: then the next one is due.
+    jumped: bool,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Pair {
     step: Matrix,
     change: Matrix,
@@ -47,7 +57,7 @@ fn plan_tolerance(overall_gradient: f64, floor: f64) -> f64 {
 impl Algorithm for Lbfgs {
     fn step(
         &mut self,
-        objective: &mut Objective,
+        objective: &mut Objective<'_>,
         point: &mut Point,
         balancer: &mut Balancer,
         goal: &Goal,
@@ -67,7 +77,7 @@ impl Lbfgs {
     /// One iteration: direction, line search, memory; with plans that are no more accurate than `plan_floor`.
     fn step_with(
         &mut self,
-        objective: &mut Objective,
+        objective: &mut Objective<'_>,
         point: &mut Point,
         balancer: &mut Balancer,
         plan_floor: f64,
@@ -80,15 +90,17 @@ impl Lbfgs {
                 break;
             }
         }
-        if self.age.is_multiple_of(REFRESH) {
-            self.diagonal = objective.diagonal(point);
+        if self.age.is_multiple_of(REFRESH) || self.jumped {
+            self.block = objective.leading_block(point)?;
+            self.jumped = self.jump(objective, point, balancer);
         }
         self.age += 1;
-        let mut direction = self.direction(point)?;
+        let span = objective.span.clone();
+        let mut direction = self.direction(&span, point)?;
         let mut slope = direction.dot(&point.gradient);
         if slope.is_nan() || slope >= 0.0 {
             self.pairs.clear();
-            direction = self.direction(point)?;
+            direction = self.direction(&span, point)?;
             slope = direction.dot(&point.gradient);
             if slope.is_nan() || slope >= 0.0 {
                 return Ok(Outcome::Stuck);
@@ -114,6 +126,32 @@ impl Lbfgs {
         let before = std::mem::replace(point, trial);
         self.moved(&before, point, &direction.scaled(length));
         Ok(Outcome::Moved)
+    }
+
+    /// A step of Algorithm 1 in the leading axes, where it lowers F by more than the last steps together did: it leaves saddles and crosses plains
+    /// on which gradients are small.
+    fn jump(&mut self, objective: &mut Objective<'_>, point: &mut Point, balancer: &mut Balancer) -> bool {
+        let k = point.frame.columns();
+        let frame = objective.span.spread_over_all(&self.block.rotation.leading_columns(k));
+        let sum: f64 = self.block.values[..k].iter().sum();
+        let trace: f64 = (0..k).map(|j| point.frame_m_frame.get(j, j)).sum();
+        let variance: f64 = point.variances.iter().sum();
+        let least = match self.loss.replace(point.loss) {
+            Some(before) => (before - point.loss).max(LATER_JUMP * variance),
+            None => FIRST_JUMP * variance,
+        };
+        // F falls by at least the deficit.
+        let deficit = sum - trace;
+        if deficit <= least {
+            return false;
+        }
+        let trial = objective.evaluate(point.epsilon, frame, point.potential.clone(), balancer, JUMP_ERROR);
+        if trial.loss > point.loss - 0.5 * deficit {
+            return false;
+        }
+        *point = trial;
+        self.pairs.clear();
+        true
     }
 }
 
@@ -178,13 +216,19 @@ impl Lbfgs {
     /// Whether the shapes are those of steps in a span of the given rank: a state may come from a file.
     pub fn belongs_to(&self, rank: usize, components: usize) -> bool {
         let matches = |matrix: &Matrix| (matrix.rows(), matrix.columns()) == (rank, components) && matrix.is_finite();
-        let known = if self.age == 0 { 0 } else { rank };
-        self.pairs.iter().all(|pair| matches(&pair.step) && matches(&pair.change)) && self.diagonal.len() == known
+        let LeadingBlock { rank: of, values, rotation, elsewhere } = &self.block;
+        let is_of_rank = *of == rank || (self.age == 0 && *self == Self::default());
+        is_of_rank
+            && self.pairs.iter().all(|pair| matches(&pair.step) && matches(&pair.change))
+            && values.len() <= rank
+            && (rotation.rows(), rotation.columns()) == (values.len(), values.len())
+            && rotation.is_finite()
+            && values.iter().chain([elsewhere]).all(|x| x.is_finite())
     }
 
     /// -H G by the two-loop recursion, tangent at `point`.
-    fn direction(&self, point: &Point) -> Result<Matrix> {
-        let preconditioner = self.preconditioner(point)?;
+    fn direction(&self, span: &Span<'_>, point: &Point) -> Result<Matrix> {
+        let preconditioner = self.preconditioner(span, point)?;
         let mut q = point.gradient.clone();
         let mut factors = Vec::with_capacity(self.pairs.len());
         for pair in self.pairs.iter().rev() {
@@ -207,13 +251,18 @@ impl Lbfgs {
         Ok(point.tangent(&q.scaled(-1.0)))
     }
 
-    fn preconditioner(&self, point: &Point) -> Result<Preconditioner> {
+    fn preconditioner<'a>(&'a self, span: &'a Span<'_>, point: &Point) -> Result<Preconditioner<'a>> {
         let (values, rotation) = symmetric_eigen(&point.frame_m_frame)?;
-        let inverse = Matrix::from_fn(self.diagonal.len(), values.len(), |i, j| {
+        let inverse = |j: usize, eigenvalue: f64| {
             let size = values[j].abs().max(point.variances[j]).max(f64::MIN_POSITIVE);
-            0.5 / (values[j] - self.diagonal[i]).abs().max(SMALLEST_CURVATURE * size)
+            0.5 / (values[j] - eigenvalue).abs().max(SMALLEST_CURVATURE * size)
+        };
+        let elsewhere: Vec<f64> = (0..values.len()).map(|j| inverse(j, self.block.elsewhere)).collect();
+        // What is done elsewhere is done everywhere, and taken back here.
+        let here = Matrix::from_fn(self.block.values.len(), values.len(), |i, j| {
+            inverse(j, self.block.values[i]) - elsewhere[j]
         });
-        Ok(Preconditioner { rotation, inverse })
+        Ok(Preconditioner { span, block: &self.block, rotation, here, elsewhere })
     }
 
     fn moved(&mut self, before: &Point, after: &Point, step: &Matrix) {
@@ -234,20 +283,26 @@ impl Lbfgs {
     }
 }
 
-/// With the plan held, the Hessian is D -> 2 (D V'MV - M D). In the principal axes M is nearly diagonal, so that dividing by
-/// differences of eigenvalues undoes most of it.
-struct Preconditioner {
+/// With the plan held, the Hessian is D -> 2 (D V'MV - M D). With the eigenvectors of M in the leading axes, dividing by differences of
+/// eigenvalues undoes most of it.
+struct Preconditioner<'a> {
+    span: &'a Span<'a>,
+    block: &'a LeadingBlock,
     /// The eigenvectors of V'MV.
     rotation: Matrix,
-    /// 1 / (2 |eigenvalue_j - M_ii|).
-    inverse: Matrix,
+    /// 1 / (2 |eigenvalue_j of V'MV - eigenvalue_i of M|) in the leading axes, less what it is elsewhere.
+    here: Matrix,
+    elsewhere: Vec<f64>,
 }
 
-impl Preconditioner {
+impl Preconditioner<'_> {
     fn apply(&self, point: &Point, gradient: &Matrix) -> Matrix {
         let mut turned = gradient.times(&self.rotation);
-        let factors = self.inverse.as_column_major();
-        turned.as_column_major_mut().iter_mut().zip(factors).for_each(|(x, c)| *x *= c);
+        let mut leading = self.block.rotation.transposed_times(&self.span.along_leading(&turned, self.here.rows()));
+        let factors = self.here.as_column_major();
+        leading.as_column_major_mut().iter_mut().zip(factors).for_each(|(x, c)| *x *= c);
+        turned.scale_columns(&self.elsewhere);
+        turned.add_scaled(1.0, &self.span.spread_over_all(&self.block.rotation.times(&leading)));
         point.tangent(&turned.times(&self.rotation.transposed()))
     }
 }
@@ -274,18 +329,21 @@ mod tests {
             change.scale_rows(&[1.0, 2.0, 3.0, 4.0, 5.0]);
             Pair { change: point.tangent(&change), step }
         };
-        Lbfgs { pairs: (0..pairs).map(pair).collect(), age: 3, diagonal: vec![1.0, 0.6, -0.2, 0.3, -0.4] }
+        // In three of the five axes M is known, by its eigenvectors.
+        let rotation = random_frame(3, 3, 7, 50);
+        let block = LeadingBlock { rank: 5, values: vec![1.0, 0.6, -0.2], rotation, elsewhere: 0.1 };
+        Lbfgs { pairs: (0..pairs).map(pair).collect(), age: 3, block, loss: None, jumped: false }
     }
 
     #[test]
     fn the_direction_undoes_the_newest_change_of_gradient() {
         // The secant equation: the inverse Hessian turns the newest change of the gradient into the newest step.
-        let (_, mut state) = problem(0.3);
+        let (objective, mut state) = problem(0.3);
         for pairs in [1, 2, 5] {
             let curvature = curvature(&state.point, pairs);
             let newest = curvature.pairs.back().unwrap().clone();
             state.point.gradient = newest.change.clone();
-            let mut direction = curvature.direction(&state.point).unwrap();
+            let mut direction = curvature.direction(&objective.span, &state.point).unwrap();
             direction.add_scaled(1.0, &newest.step);
             assert!(direction.norm() < 1e-12 * newest.step.norm(), "{pairs} pairs: {}", direction.norm());
         }
@@ -294,13 +352,13 @@ mod tests {
     #[test]
     fn directions_are_symmetric_and_lead_down() {
         // <G1, H G2> = <H G1, G2>, whatever was learnt, and nothing of it leaves the tangent space.
-        let (_, mut state) = problem(0.3);
+        let (objective, mut state) = problem(0.3);
         for pairs in [0, 1, 4] {
             let curvature = curvature(&state.point, pairs);
             let [first, second] = [20, 21].map(|stream| state.point.tangent(&random_frame(5, K, 7, stream)));
             let [h_first, h_second] = [&first, &second].map(|gradient| {
                 state.point.gradient = gradient.clone();
-                curvature.direction(&state.point).unwrap()
+                curvature.direction(&objective.span, &state.point).unwrap()
             });
             let (left, right) = (first.dot(&h_second), second.dot(&h_first));
             assert!((left - right).abs() < 1e-12 * (first.norm() * h_second.norm()), "{pairs} pairs: {left} {right}");
@@ -311,17 +369,24 @@ mod tests {
 
     #[test]
     fn without_memory_differences_of_eigenvalues_divide() {
-        let (_, state) = problem(0.3);
+        let (objective, state) = problem(0.3);
         let curvature = curvature(&state.point, 0);
         let (values, rotation) = symmetric_eigen(&state.point.frame_m_frame).unwrap();
-        let mut turned = state.point.gradient.times(&rotation);
+        // The eigenvectors of M as far as it is known, and two axes elsewhere.
+        let known = &curvature.block;
+        let basis = Matrix::from_fn(5, 5, |i, j| match (i, j) {
+            (0..3, 0..3) => known.rotation.get(i, j),
+            _ => f64::from(u8::from(i == j)),
+        });
+        let mut turned = basis.transposed_times(&state.point.gradient.times(&rotation));
         for (i, j) in (0..5).flat_map(|i| (0..K).map(move |j| (i, j))) {
             let size = values[j].abs().max(state.point.variances[j]);
-            let difference = (values[j] - curvature.diagonal[i]).abs().max(SMALLEST_CURVATURE * size);
+            let eigenvalue = known.values.get(i).copied().unwrap_or(known.elsewhere);
+            let difference = (values[j] - eigenvalue).abs().max(SMALLEST_CURVATURE * size);
             turned.set(i, j, turned.get(i, j) * 0.5 / difference);
         }
-        let mut wanted = state.point.tangent(&turned.times(&rotation.transposed()));
-        wanted.add_scaled(1.0, &curvature.direction(&state.point).unwrap());
+        let mut wanted = state.point.tangent(&basis.times(&turned).times(&rotation.transposed()));
+        wanted.add_scaled(1.0, &curvature.direction(&objective.span, &state.point).unwrap());
         assert!(wanted.norm() < 1e-13, "{}", wanted.norm());
     }
 
@@ -369,8 +434,13 @@ mod tests {
         let mut other = known.clone();
         other.pairs[0].step = Matrix::zeros(5, 1);
         assert!(!other.belongs_to(5, K));
-        assert!(!Lbfgs { diagonal: vec![0.0; 4], ..known.clone() }.belongs_to(5, K));
-        assert!(!Lbfgs { age: 0, ..known }.belongs_to(5, K));
+        let block = |block: LeadingBlock| Lbfgs { block, ..known.clone() };
+        assert!(!block(LeadingBlock { values: vec![0.0; 2], ..known.block.clone() }).belongs_to(5, K));
+        let large = LeadingBlock { values: vec![0.0; 6], rotation: Matrix::identity(6), ..known.block.clone() };
+        assert!(!block(large).belongs_to(5, K));
+        assert!(!block(LeadingBlock { rank: 6, ..known.block.clone() }).belongs_to(5, K));
+        assert!(!block(LeadingBlock { elsewhere: f64::NAN, ..known.block.clone() }).belongs_to(5, K));
+        assert!(!block(LeadingBlock { rotation: Matrix::zeros(3, 2), ..known.block.clone() }).belongs_to(5, K));
     }
 
     #[test]
@@ -397,7 +467,9 @@ mod tests {
         let after = |variance: f64, goal: Goal| {
             let (mut objective, State { mut point, mut balancer, .. }) = problem(0.3);
             (point.overall_gradient, point.variances[1]) = (0.0, variance * objective.span.variances[0]);
-            Lbfgs::default().step(&mut objective, &mut point, &mut balancer, &goal).unwrap();
+            // Without a jump, which has an accuracy of its own: the last steps won more.
+            let mut lbfgs = Lbfgs { loss: Some(f64::INFINITY), ..Lbfgs::default() };
+            lbfgs.step(&mut objective, &mut point, &mut balancer, &goal).unwrap();
             point.marginal_error
         };
         let goal = Goal { relative_gradient: 1e-2, marginal_error: 1e-12 };
@@ -541,12 +613,12 @@ mod tests {
     #[test]
     fn the_direction_is_that_of_the_inverse_hessian_written_out() {
         // H <- (I - s y'/s.y) H (I - y s'/s.y) + s s'/s.y for each pair, begun at the preconditioner times s.y / y.Py of the newest.
-        let (_, mut state) = problem(0.3);
+        let (objective, mut state) = problem(0.3);
         let size = 5 * K;
         let flat = |matrix: &Matrix| matrix.as_column_major().to_vec();
         for pairs in [1, 3] {
             let curvature = curvature(&state.point, pairs);
-            let preconditioner = curvature.preconditioner(&state.point).unwrap();
+            let preconditioner = curvature.preconditioner(&objective.span, &state.point).unwrap();
             let unit = |at: usize| Matrix::from_fn(5, K, |i, j| if j * 5 + i == at { 1.0 } else { 0.0 });
             let columns: Vec<Vec<f64>> = (0..size)
                 .map(|at| flat(&preconditioner.apply(&state.point, &state.point.tangent(&unit(at)))))
@@ -564,7 +636,7 @@ mod tests {
             state.point.gradient = state.point.tangent(&random_frame(5, K, 7, 40));
             let gradient = Matrix::from_column_major(size, 1, flat(&state.point.gradient)).unwrap();
             let wanted = state.point.tangent(&Matrix::from_column_major(5, K, flat(&h.times(&gradient))).unwrap());
-            let mut difference = curvature.direction(&state.point).unwrap();
+            let mut difference = curvature.direction(&objective.span, &state.point).unwrap();
             difference.add_scaled(1.0, &wanted);
             assert!(difference.norm() < 1e-12 * wanted.norm(), "{pairs} pairs: {}", difference.norm());
         }
@@ -573,6 +645,11 @@ mod tests {
     #[test]
     fn rough_plans_are_made_better_before_a_step_and_the_preconditioner_is_made_anew_now_and_then() {
         let (mut objective, State { mut point, mut balancer, .. }) = problem(0.3);
+        // From where no jump is worth its while.
+        let mut before = Lbfgs::default();
+        while point.relative_gradient > 1e-2 {
+            before.step_with(&mut objective, &mut point, &mut balancer, 1e-13).unwrap();
+        }
         let mut lbfgs = Lbfgs::default();
         point = objective.evaluate(0.3, point.frame, vec![0.0; N], &mut balancer, 1.0);
         assert!(point.marginal_error > point.overall_gradient);
@@ -584,13 +661,13 @@ mod tests {
         assert_eq!(lbfgs.age, 1);
         // Only every so often the diagonal of M is looked at again.
         for age in 1..=2 * REFRESH {
-            lbfgs.diagonal[0] = 7.0;
+            lbfgs.block.values[0] = 7.0;
             lbfgs.step_with(&mut objective, &mut point, &mut balancer, 1e-13).unwrap();
             assert_eq!(lbfgs.age, age + 1);
-            assert_eq!(lbfgs.diagonal[0] != 7.0, age % REFRESH == 0, "{age}");
+            assert_eq!(lbfgs.block.values[0] != 7.0, age % REFRESH == 0, "{age}");
         }
         lbfgs.forget();
-        assert!(lbfgs.age == 0 && lbfgs.pairs.is_empty() && lbfgs.diagonal.is_empty());
+        assert!(lbfgs.age == 0 && lbfgs.pairs.is_empty() && lbfgs.block.values.is_empty());
     }
 
     #[test]

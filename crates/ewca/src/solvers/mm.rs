@@ -49,7 +49,7 @@ impl Algorithm for Mm {
     /// `inner_steps` majorised steps at the current plan, then the plan anew.
     fn step(
         &mut self,
-        objective: &mut Objective,
+        objective: &mut Objective<'_>,
         point: &mut Point,
         balancer: &mut Balancer,
         goal: &Goal,
@@ -78,7 +78,7 @@ impl Algorithm for Mm {
 }
 
 /// M V at the current plan.
-fn m_times_frame(objective: &mut Objective, point: &Point, frame: &Matrix) -> Matrix {
+fn m_times_frame(objective: &mut Objective<'_>, point: &Point, frame: &Matrix) -> Matrix {
     let mut scores = objective.span.scores(frame);
     let mut carried = objective.apply_plan(point, &scores).scaled(2.0);
     scores.scale_rows(&objective.span.weights);
@@ -87,7 +87,7 @@ fn m_times_frame(objective: &mut Objective, point: &Point, frame: &Matrix) -> Ma
 }
 
 /// The smallest eigenvalue of diag(a)^-1/2 pi diag(a)^-1/2.
-fn smallest_eigenvalue(objective: &mut Objective, point: &Point) -> Result<f64> {
+fn smallest_eigenvalue(objective: &mut Objective<'_>, point: &Point) -> Result<f64> {
     let a = &objective.span.weights;
     let root: Vec<f64> = a.iter().zip(&point.potential).map(|(a, f)| a.sqrt() * f.exp()).collect();
     let (n, kernel) = (a.len(), objective.kernel.at(&point.scores, point.epsilon));

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub use mm::{EigenvalueBound, MmParams};
 pub(crate) use objective::{
-    Leading, Objective, Point, columns_of_m, component_residuals, gradient_columns, is_wide, largest,
+    Leading, LeadingBlock, Objective, Point, columns_of_m, component_residuals, gradient_columns, is_wide, largest,
 };
 
 use crate::error::Result;
@@ -65,7 +65,7 @@ pub(crate) trait Algorithm {
     /// One iteration from `point`.
     fn step(
         &mut self,
-        objective: &mut Objective,
+        objective: &mut Objective<'_>,
         point: &mut Point,
         balancer: &mut Balancer,
         goal: &Goal,
@@ -135,7 +135,7 @@ impl State {
     }
 
     /// Whether the shapes are those of a state of `solver` in `span`: a state may come from a file.
-    pub fn belongs_to(&self, solver: Solver, span: &Span, components: usize) -> bool {
+    pub fn belongs_to(&self, solver: Solver, span: &Span<'_>, components: usize) -> bool {
         self.point.belongs_to(span, components)
             && self.running.belongs_to(solver, span.rank(), components)
             && self.balancer.belongs_to(span.weights.len())
@@ -143,16 +143,16 @@ impl State {
 
     /// Numbers that a state holds, with what its steps hold: frames, gradients and the memory of L-BFGS.
     pub fn numbers(axes: usize, components: usize) -> usize {
-        axes.saturating_mul(components).saturating_mul(24)
+        axes.saturating_mul(components).saturating_mul(36)
     }
 
     /// One iteration.
-    pub fn step(&mut self, objective: &mut Objective, goal: &Goal) -> Result<Outcome> {
+    pub fn step(&mut self, objective: &mut Objective<'_>, goal: &Goal) -> Result<Outcome> {
         self.running.algorithm().step(objective, &mut self.point, &mut self.balancer, goal)
     }
 
     /// Makes the plan more accurate, at the same frame.
-    pub fn tighten(&mut self, objective: &mut Objective, plan_tolerance: f64) {
+    pub fn tighten(&mut self, objective: &mut Objective<'_>, plan_tolerance: f64) {
         self.point.tighten(objective, &mut self.balancer, plan_tolerance);
     }
 

@@ -5,17 +5,29 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::kernel::KernelLayout;
-use crate::matrix::{Matrix, dot, symmetric_eigen};
+use crate::kernel::{Accuracy, KernelLayout, NEGLIGIBLE};
+use crate::matrix::{Matrix, dot, hstack, orthonormal_beside, symmetric_eigen};
 use crate::parallel::StopFlag;
 use crate::samples::Span;
+use crate::subspace::random_frame;
 use crate::transport::{Balancer, Limits, Scalings};
 
 /// From this many samples on, a pass for M takes so many columns at once: they are held several times over.
 const MANY_ROWS: usize = 8192;
 const MANY_COLUMNS: usize = 48;
+/// Up to so many samples, a pass with so many columns costs little.
+const FEW_ROWS: usize = 1024;
+const MANY_AXES: usize = 160;
+/// Up to this rank M is made whole where its leading eigenvectors are looked for. Beyond, a Krylov space is: blocks of so many directions, so many
+/// steps at the most, until the residual of the next eigenvalue is below this part of its distance to the last one of the frame.
+const SMALL_RANK: usize = 48;
+const BLOCK: usize = 3;
+const MOST_STEPS: usize = 16;
+const KNOWN_GAP: f64 = 0.3;
 /// The marginal error that single precision can reach without trouble.
 const SINGLE_PRECISION_ERROR: f64 = 1e-4;
+/// The share of a plan's mass that passes may leave out at the most.
+const MOST_NEGLIGIBLE: f64 = 1e-6;
 /// A stationary subspace is a saddle when Algorithm 1 could still win more than this fraction of its smallest component.
 const SADDLE: f64 = 1e-9;
 /// Eigenvalues of M are off by about this fraction of the largest variance.
@@ -23,8 +35,8 @@ const ROUNDING: f64 = 1e-14;
 
 /// F as a function of epsilon and of the frame V (r x k) that spans the subspace U = B V.
 #[derive(Debug)]
-pub(crate) struct Objective {
-    pub span: Arc<Span>,
+pub(crate) struct Objective<'s> {
+    pub span: Arc<Span<'s>>,
     pub kernel: KernelLayout,
     /// Whether plans that need not be accurate are solved in single precision.
     pub single: bool,
@@ -66,6 +78,18 @@ pub(crate) struct Point {
     pub overall_gradient: f64,
 }
 
+/// M in the leading principal axes, taken apart.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct LeadingBlock {
+    /// How many coordinates frames have.
+    pub rank: usize,
+    /// Its eigenvalues, descending, and its eigenvectors.
+    pub values: Vec<f64>,
+    pub rotation: Matrix,
+    /// About what eigenvalues M has in the other directions.
+    pub elsewhere: f64,
+}
+
 /// The k leading eigenvectors of M at a point: where Algorithm 1 goes next, and the test of a minimum.
 #[derive(Debug, Clone)]
 pub(crate) struct Leading {
@@ -78,7 +102,7 @@ pub(crate) struct Leading {
     pub is_saddle: bool,
 }
 
-impl Objective {
+impl Objective<'_> {
     /// Solves the plan at `frame`, starting from `potential`.
     pub fn evaluate(
         &mut self,
@@ -110,10 +134,14 @@ impl Objective {
     ) -> (Point, Matrix) {
         let span = self.span.clone();
         let a = &span.weights;
-        let single = self.single && tolerance >= SINGLE_PRECISION_ERROR;
+        let accuracy = Accuracy {
+            // The loss knows a plan's error by its square: what is left out must be less than that.
+            negligible: (0.01 * tolerance * tolerance).clamp(NEGLIGIBLE, MOST_NEGLIGIBLE),
+            single: self.single && tolerance >= SINGLE_PRECISION_ERROR,
+        };
         let limits = Limits { tolerance, max_passes: self.max_plan_passes, stop: self.stop.clone() };
         let plan =
-            balancer.balance(self.kernel.with_precision(&scores, epsilon, single), a, potential, &scores, &limits);
+            balancer.balance(self.kernel.with_accuracy(&scores, epsilon, accuracy), a, potential, &scores, &limits);
         let moments = weighted_moments(&scores, a);
         let kept: f64 = (0..moments.rows()).map(|j| moments.get(j, j)).sum();
         let transport = if is_wide(&scores, epsilon) {
@@ -166,20 +194,30 @@ impl Objective {
         carried
     }
 
-    /// The diagonal of M in the principal axes: one pass. Only leading axes matter to whoever divides by differences of
-    /// eigenvalues; for the others the mean ratio to the variance of the last ones stands in.
-    pub fn diagonal(&mut self, point: &Point) -> Vec<f64> {
+    /// M in the leading principal axes, as far as whoever divides by differences of eigenvalues needs it: one pass.
+    pub fn leading_block(&mut self, point: &Point) -> Result<LeadingBlock> {
+        let k = point.frame.columns();
+        let most = if self.span.weights.len() <= FEW_ROWS { (4 * k).max(MANY_AXES) } else { (3 * k).max(16) };
+        self.leading_block_of(point, most.min(self.span.variances.len()))
+    }
+
+    /// The same in so many axes.
+    pub(super) fn leading_block_of(&mut self, point: &Point, known: usize) -> Result<LeadingBlock> {
         let span = self.span.clone();
         let variances = &span.variances;
-        let known = (3 * point.frame.columns()).max(16).min(variances.len());
-        let axes = self.span.leading_axes(known);
-        let carried = self.apply_plan(point, &axes);
-        let mut diagonal: Vec<f64> =
-            (0..known).map(|i| 2.0 * dot(axes.column(i), carried.column(i)) - variances[i]).collect();
+        let axes = span.leading_axes(known);
+        let mut block = axes.transposed_times(&self.apply_plan(point, &axes)).scaled(2.0);
+        block.symmetrise();
+        for (i, variance) in variances[..known].iter().enumerate() {
+            block.set(i, i, block.get(i, i) - variance);
+        }
+        // Elsewhere M has about the same ratio to the variance as in the last of these axes.
         let last = known - known.div_ceil(3)..known;
-        let ratio: f64 = last.clone().map(|i| diagonal[i] / variances[i]).sum::<f64>() / last.len() as f64;
-        diagonal.extend(variances[known..].iter().map(|v| ratio * v));
-        diagonal
+        let ratio: f64 = last.clone().map(|i| block.get(i, i) / variances[i]).sum::<f64>() / last.len() as f64;
+        let others = span.rank().saturating_sub(known).max(1) as f64;
+        let elsewhere = (span.total_variance() - variances[..known].iter().sum::<f64>()).max(0.0) / others;
+        let (values, rotation) = symmetric_eigen(&block)?;
+        Ok(LeadingBlock { rank: span.rank(), values, rotation, elsewhere: ratio * elsewhere })
     }
 
     /// M = Y'(2 pi - diag(a)) Y at `point`: one pass with r columns, or a few with some of them each where there are many samples.
@@ -205,16 +243,76 @@ impl Objective {
 
     /// The leading eigenvectors of M at `point`.
     pub fn leading(&mut self, point: &Point) -> Result<Leading> {
-        let k = point.frame.columns();
-        let matrix = self.matrix(point);
-        let trace = point.frame.dot(&matrix.times(&point.frame));
-        let (mut values, vectors) = symmetric_eigen(&matrix)?;
-        values.truncate(k + 1);
+        let (rank, k) = (self.span.rank(), point.frame.columns());
+        let is_small = rank <= SMALL_RANK || (self.span.weights.len() <= FEW_ROWS && rank <= MANY_AXES);
+        let (values, frame, trace) = if is_small || rank <= 2 * k {
+            let matrix = self.matrix(point);
+            let (values, vectors) = symmetric_eigen(&matrix)?;
+            (values, vectors, point.frame.dot(&matrix.times(&point.frame)))
+        } else {
+            self.leading_by_lanczos(point)?
+        };
         let eigen_deficit = (values[..k].iter().sum::<f64>() - trace).max(0.0);
         let smallest = values[k - 1].abs().max(point.variances[k - 1]);
         let is_saddle = eigen_deficit > (SADDLE * smallest).max(ROUNDING * self.span.variances[0]);
-        Ok(Leading { values, frame: vectors.leading_columns(k), eigen_deficit, is_saddle })
+        let values = values[..values.len().min(k + 1)].to_vec();
+        Ok(Leading { values, frame: frame.leading_columns(k), eigen_deficit, is_saddle })
     }
+
+    /// Eigenvalues and eigenvectors of M in the space of the frame and of a block Krylov space beside it, begun with what the leading axes know of M and
+    /// with chance; and the trace of V'MV. Steps are made until the largest eigenvalue beside the frame is known well enough to be told from those of
+    /// the frame.
+    pub(super) fn leading_by_lanczos(&mut self, point: &Point) -> Result<(Vec<f64>, Matrix, f64)> {
+        let k = point.frame.columns();
+        let block = self.leading_block(point)?;
+        let count = BLOCK.min(block.values.len());
+        let known = self.span.spread_over_all(&block.rotation.leading_columns((k + count).min(block.values.len())));
+        let chance = random_frame(self.span.weights.len(), 1, 0, 0);
+        let mut basis = point.frame.clone();
+        let mut image = self.m_times(point, &basis);
+        let trace = basis.dot(&image);
+        // What of the best known directions lies beside the frame: those of the largest eigenvalues.
+        let mut beside = known;
+        beside.add_scaled(-1.0, &basis.times(&basis.transposed_times(&beside)));
+        let (_, turn) = symmetric_eigen(&beside.transposed_times(&beside))?;
+        let mut next = hstack(&beside.times(&turn.leading_columns(count)), &self.span.transpose_times(&chance));
+        while let Some(fresh) = orthonormal_beside(&basis, next) {
+            let applied = self.m_times(point, &fresh);
+            basis = hstack(&basis, &fresh);
+            image = hstack(&image, &applied);
+            let (values, vectors) = ritz(&basis, &image)?;
+            // The (k + 1)-st Ritz pair: an eigenvalue lies within the residual of its value.
+            let vector = Matrix::from_fn(vectors.rows(), 1, |i, _| vectors.get(i, k));
+            let mut residual = image.times(&vector);
+            residual.add_scaled(-values[k], &basis.times(&vector));
+            let is_known = residual.norm() <= KNOWN_GAP * (values[k - 1] - values[k]);
+            if is_known || basis.columns() >= k + MOST_STEPS * (BLOCK + 1) {
+                break;
+            }
+            next = applied;
+        }
+        let (values, vectors) = ritz(&basis, &image)?;
+        let most = (k + 1).min(values.len());
+        Ok((values, basis.times(&vectors.leading_columns(most)), trace))
+    }
+
+    /// M `frame`: one pass.
+    pub(super) fn m_times(&mut self, point: &Point, frame: &Matrix) -> Matrix {
+        let scores = self.span.scores(frame);
+        let mut columns = self.apply_plan(point, &scores).scaled(2.0);
+        for j in 0..columns.columns() {
+            let weighted = scores.column(j).iter().zip(&self.span.weights);
+            columns.column_mut(j).iter_mut().zip(weighted).for_each(|(x, (z, a))| *x -= a * z);
+        }
+        self.span.transpose_times(&columns)
+    }
+}
+
+/// Eigenvalues and eigenvectors of a matrix in the space of an orthonormal `basis`, of which it makes `image`.
+fn ritz(basis: &Matrix, image: &Matrix) -> Result<(Vec<f64>, Matrix)> {
+    let mut inside = basis.transposed_times(image);
+    inside.symmetrise();
+    symmetric_eigen(&inside)
 }
 
 /// How many columns the plan carries at once where M is made in so many axes.
@@ -282,7 +380,7 @@ fn wide_transport(moments: &Matrix, kept: f64, epsilon: f64) -> f64 {
 
 impl Point {
     /// Whether the shapes are those of a point in `span`: a point may come from a file.
-    pub fn belongs_to(&self, span: &Span, components: usize) -> bool {
+    pub fn belongs_to(&self, span: &Span<'_>, components: usize) -> bool {
         let (n, r) = (span.weights.len(), span.rank());
         let shape = |matrix: &Matrix| (matrix.rows(), matrix.columns());
         shape(&self.scores) == (n, components)
@@ -300,7 +398,7 @@ impl Point {
     }
 
     /// Makes the plan more accurate, at the same frame.
-    pub fn tighten(&mut self, objective: &mut Objective, balancer: &mut Balancer, tolerance: f64) {
+    pub fn tighten(&mut self, objective: &mut Objective<'_>, balancer: &mut Balancer, tolerance: f64) {
         *self = objective.evaluate_again(self, self.epsilon, balancer, tolerance);
     }
 

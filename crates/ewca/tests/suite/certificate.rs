@@ -286,7 +286,8 @@ fn wide_epsilons_are_exact_or_refused() {
         let left: f64 = variances.iter().map(|v| 2.0 * v * v / epsilon).sum();
         let want = variances[0] / model.explained_variance_ratio()[0] + kept - left;
         assert!((model.loss() / want - 1.0).abs() < 1e-9, "epsilon {epsilon}: {} {want}", model.loss());
-        assert!(model.certificate().collapsed && model.certificate().duality_gap < 1e-9 * want);
+        let certificate = model.certificate();
+        assert!(certificate.collapsed && certificate.duality_gap < 1e-9 * want, "epsilon {epsilon}: {certificate:?}");
     }
     let refused = Ewca::params(3).epsilon(1e300).fit(&samples).unwrap_err();
     assert!(matches!(refused, Error::Parameter { name: "epsilon", .. }), "{refused}");

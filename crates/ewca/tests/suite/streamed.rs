@@ -133,13 +133,9 @@ fn many_samples_of_many_features() {
     let model = Ewca::params(2).perplexity(30.0).tolerance(1e-5).fit(&samples).unwrap();
     assert!(model.converged(), "{} {}", model.termination(), model.certificate().relative_gradient);
     assert!(model.certificate().relative_gradient <= 1e-5);
-    assert!(model.rank() < 1000 && model.certificate().omitted_variance > 0.0);
-    println!(
-        "rank {}, omitted {}, {} passes",
-        model.rank(),
-        model.certificate().omitted_variance,
-        model.kernel_passes()
-    );
+    // The fit began in some axes, and ended in all directions.
+    assert!(model.rank() == d && model.certificate().omitted_variance == 0.0);
+    println!("rank {}, {} passes", model.rank(), model.kernel_passes());
 }
 
 #[test]

@@ -369,7 +369,7 @@ fn with_landmarks_a_saddle_is_left_only_downwards() {
             };
             let (rank, k) = (run.span.rank(), 2);
             let last = Matrix::from_fn(rank, k, |i, j| if i == rank - 1 - j { 1.0 } else { 0.0 });
-            let (first, last) = (at(pca_frame(rank, k)), at(last));
+            let (first, last) = (at(run.span.pca_frame(k)), at(last));
             assert!((first.loss - last.loss).abs() > 1e-3);
             let (high, low) = if first.loss > last.loss { (first, last) } else { (last, first) };
             let mut went = |from: Point, to: &Point| {
