@@ -93,9 +93,9 @@ pub struct ManyArgs {
     #[arg(long)]
     no_coarse_start: bool,
 
-    /// Solve plans that need not be accurate yet in single precision
+    /// Solve all plans in double precision, also those that need not be accurate yet
     #[arg(long)]
-    single_precision: bool,
+    double_precision: bool,
 
     /// Approximate the kernel by this many landmarks, some of the samples: for a million samples and more, with perplexities well
     /// above samples / LANDMARKS. The result is approximate, and says so; its error is estimated by exact rows
@@ -108,7 +108,7 @@ impl ManyArgs {
         let params = params
             .skip_far_pairs(!self.all_pairs)
             .coarse_to_fine(!self.no_coarse_start)
-            .single_precision(self.single_precision);
+            .single_precision(!self.double_precision);
         self.approximate.into_iter().fold(params, Params::landmarks)
     }
 }

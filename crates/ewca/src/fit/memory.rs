@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::kernel::{FEWEST_SORTED_POINTS, KernelLayout};
 use crate::samples::{ALL_AXES, LARGEST_GRAM, Samples, Scalar, SpanShape, is_whole};
-use crate::solvers::{State, columns_of_m};
+use crate::solvers::{State, most_columns};
 use crate::transport::Balancer;
 
 use super::perplexity_search::rows_of_first_guess;
@@ -94,7 +94,7 @@ fn most_at_once(shape: &Shape, axes: usize, store_kernel: bool) -> usize {
     let span = SpanShape { samples: n, own, features: d, order, axes, not_in_memory }.footprint();
     let held = [span.basis, span.coordinates];
     // When M is taken apart, what the plan carried is gone.
-    let carried = times(if n < MANY_SAMPLES { own } else { n }, times(columns_of_m(n, axes), 4));
+    let carried = times(if n < MANY_SAMPLES { own } else { n }, times(most_columns(n, axes, k), 4));
     let landmarks = shape.few_landmarks().map_or(0, |few| KernelLayout::landmark_bytes(few, k.max(axes.min(48))) / 8);
     let finish = [carried.max(span.eigen), KernelLayout::bytes(n, k, store_kernel) / 8, landmarks];
     // Rows of distances by which the first epsilon is guessed.

@@ -42,7 +42,7 @@ fn jumping() -> Vec<f64> {
 fn references_are_met_within_few_passes() {
     // The most passes that each case may take: a start at PCA, and with the start by continuation.
     let limits: [(&str, &[[usize; 2]]); 4] = [
-        ("gauss5", &[[8, 14], [22, 35], [31, 56], [72, 150], [16, 31]]),
+        ("gauss5", &[[8, 14], [22, 35], [31, 56], [72, 150], [18, 33]]),
         ("toy20", &[[31, 59], [32, 56], [29, 55], [31, 55]]),
         ("two_blobs", &[[29, 47], [27, 50], [27, 49], [20, 20]]),
         ("weighted20", &[[60, 120], [60, 120]]),

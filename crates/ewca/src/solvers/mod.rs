@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub use mm::{EigenvalueBound, MmParams};
 pub(crate) use objective::{
-    Leading, LeadingBlock, Objective, Point, columns_of_m, component_residuals, gradient_columns, is_wide, largest,
+    Leading, LeadingBlock, Objective, Point, component_residuals, gradient_columns, is_wide, largest, most_columns,
 };
 
 use crate::error::Result;

@@ -15,9 +15,10 @@ use crate::transport::{Balancer, Limits, Scalings};
 /// From this many samples on, a pass for M takes so many columns at once: they are held several times over.
 const MANY_ROWS: usize = 8192;
 const MANY_COLUMNS: usize = 48;
-/// Up to so many samples, a pass with so many columns costs little.
+/// Up to so many samples, a pass with so many columns costs little now and then, and with so many once.
 const FEW_ROWS: usize = 1024;
 const MANY_AXES: usize = 160;
+const WHOLE_AXES: usize = 512;
 /// Up to this rank M is made whole where its leading eigenvectors are looked for. Beyond, a Krylov space is: blocks of so many directions, so many
 /// steps at the most, until the residual of the next eigenvalue is below this part of its distance to the last one of the frame.
 const SMALL_RANK: usize = 48;
@@ -196,9 +197,8 @@ impl Objective<'_> {
 
     /// M in the leading principal axes, as far as whoever divides by differences of eigenvalues needs it: one pass.
     pub fn leading_block(&mut self, point: &Point) -> Result<LeadingBlock> {
-        let k = point.frame.columns();
-        let most = if self.span.weights.len() <= FEW_ROWS { (4 * k).max(MANY_AXES) } else { (3 * k).max(16) };
-        self.leading_block_of(point, most.min(self.span.variances.len()))
+        let known = axes_of_block(self.span.weights.len(), self.span.variances.len(), point.frame.columns());
+        self.leading_block_of(point, known)
     }
 
     /// The same in so many axes.
@@ -244,8 +244,7 @@ impl Objective<'_> {
     /// The leading eigenvectors of M at `point`.
     pub fn leading(&mut self, point: &Point) -> Result<Leading> {
         let (rank, k) = (self.span.rank(), point.frame.columns());
-        let is_small = rank <= SMALL_RANK || (self.span.weights.len() <= FEW_ROWS && rank <= MANY_AXES);
-        let (values, frame, trace) = if is_small || rank <= 2 * k {
+        let (values, frame, trace) = if is_made_whole(self.span.weights.len(), rank, k) {
             let matrix = self.matrix(point);
             let (values, vectors) = symmetric_eigen(&matrix)?;
             (values, vectors, point.frame.dot(&matrix.times(&point.frame)))
@@ -316,8 +315,27 @@ fn ritz(basis: &Matrix, image: &Matrix) -> Result<(Vec<f64>, Matrix)> {
 }
 
 /// How many columns the plan carries at once where M is made in so many axes.
-pub(crate) fn columns_of_m(samples: usize, axes: usize) -> usize {
+fn columns_of_m(samples: usize, axes: usize) -> usize {
     if samples < MANY_ROWS { axes } else { axes.min(MANY_COLUMNS) }
+}
+
+/// Whether M is made whole where its eigenvectors are looked for.
+fn is_made_whole(samples: usize, axes: usize, components: usize) -> bool {
+    axes <= SMALL_RANK || (samples <= FEW_ROWS && axes <= WHOLE_AXES) || axes <= 2 * components
+}
+
+/// The leading axes in which M is looked at.
+fn axes_of_block(samples: usize, axes: usize, components: usize) -> usize {
+    axes.min(if samples <= FEW_ROWS { (4 * components).max(MANY_AXES) } else { (3 * components).max(16) })
+}
+
+/// The most columns that the plan carries at once.
+pub(crate) fn most_columns(samples: usize, axes: usize, components: usize) -> usize {
+    if is_made_whole(samples, axes, components) {
+        columns_of_m(samples, axes)
+    } else {
+        axes_of_block(samples, axes, components)
+    }
 }
 
 /// From the plan times the scores, the columns W with M V = Y'W: 2 pi Z - a Z, corrected for what the marginals still lack, so that
