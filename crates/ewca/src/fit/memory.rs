@@ -161,13 +161,16 @@ mod tests {
         assert_eq!(plan(&shape(20_000, 10_000, 100), None).unwrap().axes, 400);
         assert_eq!(plan(&shape(20_000, 2000, 10), None).unwrap().axes, 64);
         assert_eq!(plan(&shape(20_000, 2000, 50), None).unwrap().axes, 224);
-        // With many samples a fit of a fifth of them comes first; the end takes more, though M is made by 48 columns at a time.
-        let always = 100 * 1024 * rooms() + 3 * 200 + 8 * 40_000 + 48 * 20_000 + 36 * 200;
-        let kernel = KernelLayout::bytes(20_000, 2, false) / 8;
-        assert_eq!(numbers(&shape(20_000, 100, 2)), always + 10_000 + 2_000_000 + 4 * 48 * 20_000 + kernel);
-        let always = 100 * 1024 * rooms() + 3 * 200 + 8 * 80_000 + 48 * 40_000 + 36 * 200;
+        // With many samples a fit of a fifth of them comes first: six times its coordinates, and its kernel.
+        for n in [20_000, 40_000] {
+            let always = 100 * 1024 * rooms() + 3 * 200 + 8 * 2 * n + 48 * n + 36 * 200;
+            let kernel = KernelLayout::bytes(n / 5, 2, false) / 8;
+            assert_eq!(numbers(&shape(n, 100, 2)), always + 10_000 + 100 * n + 6 * 100 * (n / 5) + kernel);
+        }
+        // Where M is made whole, by 48 columns at a time, the end takes more.
+        let always = 48 * 1024 * rooms() + 3 * 96 + 8 * 2 * 40_000 + 48 * 40_000 + 36 * 96;
         let kernel = KernelLayout::bytes(40_000, 2, false) / 8;
-        assert_eq!(numbers(&shape(40_000, 100, 2)), always + 10_000 + 4_000_000 + 4 * 48 * 40_000 + kernel);
+        assert_eq!(numbers(&shape(40_000, 48, 2)), always + 48 * 48 + 48 * 40_000 + 4 * 48 * 40_000 + kernel);
     }
 
     #[test]
