@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use crate::error::{Error, Result};
 
 /// Below this many multiply-adds the hand-over to other threads costs more than it saves.
-const WORTH_SHARING: usize = 200_000;
+const WORTH_SHARING: usize = 2_000_000;
 
 /// A flag that somebody may raise to stop long work, or none.
 #[derive(Debug, Clone, Default)]

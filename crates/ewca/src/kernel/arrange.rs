@@ -1,4 +1,4 @@
-//! Which points stand together: blocks of points that are near each other, and pairs of blocks in rounds.
+//! Which points stand together: blocks of points that are near each other, and the order of their pairs.
 
 use crate::matrix::Matrix;
 use std::ops::Range;
@@ -97,10 +97,11 @@ impl Arrangement {
     /// A row for every point, from the sums of each block: column after column of its length, or nothing where a block has none.
     pub fn rows_of(&self, sums: &[Vec<f64>], columns: usize) -> Matrix {
         let starts: Vec<usize> = self.blocks.iter().map(|block| block.start).collect();
+        let block_of = |place: &usize| starts.partition_point(|start| start <= place) - 1;
+        let blocks: Vec<usize> = self.places.iter().map(block_of).collect();
         let mut out = Matrix::zeros(self.places.len(), columns);
         for c in 0..columns {
-            for (out, &place) in out.column_mut(c).iter_mut().zip(&self.places) {
-                let block = starts.partition_point(|&start| start <= place) - 1;
+            for ((out, &place), &block) in out.column_mut(c).iter_mut().zip(&self.places).zip(&blocks) {
                 *out = sums[block].get(c * self.blocks[block].len() + place - starts[block]).copied().unwrap_or(0.0);
             }
         }
@@ -208,22 +209,6 @@ fn two_groups(points: &Matrix, order: &[usize]) -> Vec<f64> {
     along
 }
 
-/// Pairs of blocks in rounds: no block is twice in a round, so that a round's pairs can be worked on side by side, and sums are
-/// taken in the same order on any number of threads.
-pub(super) fn rounds<T>(pairs: impl Iterator<Item = (usize, usize, T)>, blocks: usize) -> Vec<Vec<(usize, usize, T)>> {
-    let mut free = vec![0; blocks];
-    let mut rounds: Vec<Vec<(usize, usize, T)>> = Vec::new();
-    for (i, j, known) in pairs {
-        let round = free[i].max(free[j]);
-        if round == rounds.len() {
-            rounds.push(Vec::new());
-        }
-        rounds[round].push((i, j, known));
-        (free[i], free[j]) = (round + 1, round + 1);
-    }
-    rounds
-}
-
 /// All pairs of blocks, each with itself first, then as in a tournament where everybody meets everybody.
 pub(super) fn tournament(blocks: usize) -> impl Iterator<Item = (usize, usize)> {
     let players = blocks.next_multiple_of(2);
@@ -244,19 +229,9 @@ mod tests {
     use crate::testing;
 
     #[test]
-    fn everybody_meets_everybody_once_and_nobody_twice_in_a_round() {
+    fn everybody_meets_everybody_once() {
         for blocks in [1, 2, 3, 8, 17] {
             let mut pairs: Vec<_> = tournament(blocks).collect();
-            let rounds = rounds(pairs.iter().map(|&(i, j)| (i, j, ())), blocks);
-            assert!(rounds.len() <= blocks + 1);
-            for round in &rounds {
-                let mut seen: Vec<usize> =
-                    round.iter().flat_map(|&(i, j, ())| if i == j { vec![i] } else { vec![i, j] }).collect();
-                let count = seen.len();
-                seen.sort_unstable();
-                seen.dedup();
-                assert_eq!(seen.len(), count);
-            }
             pairs.sort_unstable();
             let all: Vec<_> = (0..blocks).flat_map(|i| (i..blocks).map(move |j| (i, j))).collect();
             assert_eq!(pairs, all);

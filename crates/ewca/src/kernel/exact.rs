@@ -4,15 +4,22 @@
 //! serves both its blocks. The kernel is either stored (small n) or computed anew in every pass; both give the same bits. Pairs that are
 //! too far apart to matter are left out, and a bound of what was left out is kept.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use super::arrange::{Arrangement, rounds, tournament};
+use super::arrange::{Arrangement, LEAF, tournament};
 use super::bounds::{Moves, TileDistances};
 use super::lanes::Element;
 use super::tile::{Fill, Multiply, Pair, Reach, TILE};
 use super::{Accuracy, EXP_COST, Method, Points};
 use crate::matrix::Matrix;
 use crate::parallel;
+
+/// How many pairs of blocks are worked on side by side, for each thread, before what they add is added, pair after pair: so sums are the same
+/// on any number of threads.
+const PAIRS_OF_A_THREAD: usize = 16;
+
+/// The largest coordinate, divided by sqrt(epsilon), that single precision is good enough for: it rounds it by 6e-5.
+const LARGEST_SINGLE: f64 = 1024.0;
 
 /// K itself.
 #[derive(Debug)]
@@ -52,7 +59,7 @@ impl Exact {
         let count = right.columns();
         let columns = count + usize::from(with_cost);
         let placed = shared.arrangement.scattered((0..count).map(|c| right.column(c)), E::nearest);
-        let sums: Vec<Mutex<Vec<f64>>> = blocks.iter().map(|b| Mutex::new(vec![0.0; b.len() * columns])).collect();
+        let mut sums: Vec<Vec<f64>> = blocks.iter().map(|b| vec![0.0; b.len() * columns]).collect();
         let near = self.near.as_ref().map(|near| Near::new(points, near, u, self.accuracy.negligible));
         let pairs = match &near {
             Some(near) => near.pairs(),
@@ -60,42 +67,70 @@ impl Exact {
         };
         // Every so-many-th pair: each process gets its share of the near and of the far ones.
         let (rank, size) = (shared.member.rank(), shared.member.size());
-        let own = pairs.into_iter().skip(rank).step_by(size);
+        let own: Vec<_> = pairs.into_iter().skip(rank).step_by(size).collect();
         // Where K is stored, its tiles are numbered as in a whole tournament: with few points no pair is left out.
         let numbers = (self.stored.is_some() && !with_cost).then(|| tile_numbers(blocks.len()));
         let of_pair =
             (shared.arrangement.stride / blocks.len().max(1)).pow(2) * (columns + points.dimensions + EXP_COST);
         let mut computed = 0;
-        for round in rounds(own, blocks.len()) {
-            let singles: Vec<std::ops::Range<usize>> = parallel::blocks(round.len(), 1);
-            let parts = parallel::map(&singles, of_pair * round.len(), |at| {
-                let (i, j, distances) = round[at.start];
-                let stored = tile_of(&self.stored, &numbers, i * blocks.len() + j);
-                // Nobody else has these blocks in this round: the locks are always free.
-                let mut rows = sums[i].lock().unwrap_or_else(|broken| broken.into_inner());
-                let mut others = (i != j).then(|| sums[j].lock().unwrap_or_else(|broken| broken.into_inner()));
-                let mut computed = 0;
+        let mut parts: Vec<PairSums> = Vec::new();
+        for batch in own.chunks(PAIRS_OF_A_THREAD * rayon::current_num_threads()) {
+            parts.resize_with(batch.len(), PairSums::default);
+            parallel::for_chunks(&mut parts, 1, of_pair.saturating_mul(batch.len()), |at, part| {
+                let (i, j, distances) = batch[at];
+                let part = &mut part[0];
+                part.clear(blocks[i].len() * columns, if i == j { 0 } else { blocks[j].len() * columns });
                 E::dispatch(Multiply {
                     pair: points.pair((i, j), values),
-                    stored,
+                    stored: tile_of(&self.stored, &numbers, i * blocks.len() + j),
                     right: &placed,
                     count,
                     with_cost,
-                    row_sums: &mut rows,
-                    column_sums: others.as_mut().map(|others| others.as_mut_slice()),
+                    row_sums: &mut part.rows,
+                    column_sums: (i != j).then_some(&mut part.columns),
                     reach: near.as_ref().map(|near| near.reach(i, j, distances)),
-                    computed: &mut computed,
+                    computed: &mut part.computed,
                 });
-                computed
             });
-            computed += parts.iter().sum::<usize>();
+            computed += parts.iter().map(|part| part.computed).sum::<usize>();
+            let mut of_blocks: Vec<Vec<&[f64]>> = vec![Vec::new(); blocks.len()];
+            for ((i, j, _), part) in batch.iter().zip(&parts) {
+                of_blocks[*i].push(&part.rows);
+                of_blocks[*j].push(&part.columns);
+            }
+            let additions = parallel::work(&[2 * batch.len(), LEAF, columns]);
+            parallel::for_chunks(&mut sums, 1, additions, |block, sums| {
+                for part in &of_blocks[block] {
+                    sums[0].iter_mut().zip(*part).for_each(|(sum, x)| *sum += x);
+                }
+            });
         }
         let negligible = near.map_or(0.0, |near| near.negligible);
         let mut computed = [computed as f64];
         shared.member.sum(&mut computed);
         points.counts.add_pass(shared.arrangement.pairs_of_tiles(), computed[0] as usize, negligible);
-        let sums: Vec<Vec<f64>> = sums.into_iter().map(|s| s.into_inner().unwrap_or_else(|b| b.into_inner())).collect();
         shared.member.summed(shared.arrangement.rows_of(&sums, columns))
+    }
+}
+
+/// What a pair of blocks adds to the sums of each of them.
+#[derive(Debug, Default)]
+struct PairSums {
+    rows: Vec<f64>,
+    /// Nothing for a block with itself.
+    columns: Vec<f64>,
+    /// Tiles that were computed.
+    computed: usize,
+}
+
+impl PairSums {
+    /// Zeros, so many of them.
+    fn clear(&mut self, rows: usize, columns: usize) {
+        for (sums, length) in [(&mut self.rows, rows), (&mut self.columns, columns)] {
+            sums.clear();
+            sums.resize(length, 0.0);
+        }
+        self.computed = 0;
     }
 }
 
@@ -152,20 +187,22 @@ impl<'a> Near<'a> {
 
 impl Method for Exact {
     fn apply(&self, points: &Points, right: &Matrix, u: &[f64]) -> Matrix {
-        match &self.single {
-            Some(single) if self.stored.is_none() => self.pass(points, single, right, u, false),
-            _ => self.pass(points, &points.scaled, right, u, false),
-        }
+        self.exact(points, right, u, false)
     }
 
     fn exact(&self, points: &Points, right: &Matrix, u: &[f64], with_cost: bool) -> Matrix {
-        if with_cost { self.pass(points, &points.scaled, right, u, true) } else { self.apply(points, right, u) }
+        match &self.single {
+            Some(single) if self.stored.is_none() => self.pass(points, single, right, u, with_cost),
+            _ => self.pass(points, &points.scaled, right, u, with_cost),
+        }
     }
 
     fn set_accuracy(&mut self, accuracy: Accuracy, points: &Points) {
         self.accuracy = accuracy;
         if accuracy.single != self.single.is_some() {
-            self.single = accuracy.single.then(|| points.scaled.iter().map(|&x| x as f32).collect());
+            let largest = points.scaled.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+            let is_enough = accuracy.single && largest < LARGEST_SINGLE;
+            self.single = is_enough.then(|| points.scaled.iter().map(|&x| x as f32).collect());
         }
     }
 

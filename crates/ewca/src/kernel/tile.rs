@@ -69,8 +69,8 @@ impl Reach<'_> {
 
     /// Whether any of the tiles may matter, as far as is known without their distances.
     pub fn any_may_matter(&self) -> bool {
-        let rows = self.row_bounds.len();
-        (0..rows * self.column_bounds.len()).any(|tile| self.may_matter(tile, tile % rows, tile / rows))
+        let columns = self.column_bounds.len();
+        (0..self.row_bounds.len() * columns).any(|tile| self.may_matter(tile, tile / columns, tile % columns))
     }
 
     /// Whether a tile may matter, as far as is known without its distances.
@@ -92,9 +92,8 @@ impl<E: Element> Job<E> for Nearest<'_, E> {
     fn run<V: Lanes<Element = E>>(self) {
         let mut tile = [E::default(); TILE * TILE];
         for (rows, columns) in tiles(&self.pair) {
-            let tile = &mut tile[..rows.len() * columns.len()];
-            distances::<V>(&self.pair, rows, columns, tile);
-            self.out.push(least::<V>(tile).sqrt() as f32);
+            distances::<V>(&self.pair, rows, columns, &mut tile);
+            self.out.push(least::<V>(&tile).sqrt() as f32);
         }
     }
 }
@@ -106,10 +105,9 @@ impl<E: Element> Job<E> for Fill<'_, E> {
         let width = pair.columns.len();
         let mut tile = [E::default(); TILE * TILE];
         for (rows, columns) in tiles(&pair) {
-            let tile = &mut tile[..rows.len() * columns.len()];
-            distances::<V>(&pair, rows.clone(), columns.clone(), tile);
-            exp_of_minus::<V>(tile);
-            for (i, line) in rows.zip(tile.chunks_exact(columns.len())) {
+            distances::<V>(&pair, rows.clone(), columns.clone(), &mut tile);
+            exp_of_minus::<V>(&mut tile);
+            for (i, line) in rows.zip(tile.chunks_exact(TILE)) {
                 let start = (i - pair.rows.start) * width + columns.start - pair.columns.start;
                 out[start..start + line.len()].copy_from_slice(line);
             }
@@ -124,55 +122,76 @@ impl<E: Element> Job<E> for Multiply<'_, E> {
         let (height, width) = (pair.rows.len(), pair.columns.len());
         let mut computed = [E::default(); TILE * TILE];
         let mut costs = [E::default(); TILE * TILE];
+        // Sums of a row of tiles, vector by vector: they are summed up when its last tile is done.
+        let mut parts = vec![E::default(); (self.count + usize::from(self.with_cost)) * TILE * V::COUNT];
+        let mut done = 0;
         for (number, (rows, columns)) in tiles(&pair).enumerate() {
             let (row, column) = (rows.start - pair.rows.start, columns.start - pair.columns.start);
-            if self.reach.is_some_and(|reach| !reach.may_matter(number, row / TILE, column / TILE)) {
-                continue;
-            }
-            let size = rows.len() * columns.len();
-            let tile = match self.stored {
-                Some(stored) => Tile { values: &stored[row * width + column..], stride: width, rows, columns },
-                None => {
-                    let values = &mut computed[..size];
-                    distances::<V>(&pair, rows.clone(), columns.clone(), values);
-                    // By the points as they are: what is left out must not depend on where they were looked at.
-                    if self.reach.is_some_and(|reach| least::<V>(values) > reach.limit(row / TILE, column / TILE)) {
-                        continue;
+            if self.reach.is_none_or(|reach| reach.may_matter(number, row / TILE, column / TILE)) {
+                let tile = match self.stored {
+                    Some(stored) => {
+                        Some(Tile { values: &stored[row * width + column..], stride: width, rows, columns })
+                    }
+                    None => {
+                        let values = &mut computed;
+                        distances::<V>(&pair, rows.clone(), columns.clone(), values);
+                        // By the points as they are: what is left out must not depend on where they were looked at.
+                        let limit = self.reach.map(|reach| reach.limit(row / TILE, column / TILE));
+                        if limit.is_some_and(|limit| least::<V>(values) > limit) {
+                            None
+                        } else {
+                            if self.with_cost {
+                                costs.copy_from_slice(values);
+                            }
+                            exp_of_minus::<V>(values);
+                            if self.with_cost {
+                                costs_of::<V>(&mut costs, values);
+                            }
+                            Some(Tile { values, stride: TILE, rows, columns })
+                        }
+                    }
+                };
+                if let Some(tile) = tile {
+                    done += 1;
+                    tile.add_rows::<V>(self.right, pair.stride, self.count, &mut parts);
+                    if let Some(sums) = &mut self.column_sums {
+                        tile.add_columns::<V>(self.right, pair.stride, self.count, sums, width, column);
                     }
                     if self.with_cost {
-                        costs[..size].copy_from_slice(values);
+                        let tile = Tile { values: &costs, ..tile };
+                        tile.add_rows::<V>(self.right, pair.stride, 1, &mut parts[self.count * TILE * V::COUNT..]);
+                        if let Some(sums) = &mut self.column_sums {
+                            let sums = &mut sums[self.count * width..];
+                            tile.add_columns::<V>(self.right, pair.stride, 1, sums, width, column);
+                        }
                     }
-                    exp_of_minus::<V>(values);
-                    if self.with_cost {
-                        costs_of::<V>(&mut costs[..size], values);
-                    }
-                    Tile { values, stride: columns.len(), rows, columns }
                 }
-            };
-            *self.computed += 1;
-            tile.add_rows::<V>(self.right, pair.stride, self.count, self.row_sums, height, row);
-            if let Some(sums) = &mut self.column_sums {
-                tile.add_columns::<V>(self.right, pair.stride, self.count, sums, width, column);
             }
-            if self.with_cost {
-                let tile = Tile { values: &costs, ..tile };
-                tile.add_rows::<V>(self.right, pair.stride, 1, &mut self.row_sums[self.count * height..], height, row);
-                if let Some(sums) = &mut self.column_sums {
-                    tile.add_columns::<V>(self.right, pair.stride, 1, &mut sums[self.count * width..], width, column);
-                }
+            if column + TILE == width && done > 0 {
+                add_parts::<V>(&mut parts, self.row_sums, height, row);
+                *self.computed += std::mem::take(&mut done);
             }
         }
     }
 }
 
-/// The tiles of a pair, column of tiles after column of tiles.
+/// sums[c][at + i] += the sum of the vector of row i and column c; and leaves zeros.
+#[inline(always)]
+fn add_parts<V: Lanes>(parts: &mut [V::Element], sums: &mut [f64], height: usize, at: usize) {
+    for (column, parts) in parts.chunks_exact_mut(TILE * V::COUNT).enumerate() {
+        for (sum, part) in sums[column * height + at..][..TILE].iter_mut().zip(parts.chunks_exact_mut(V::COUNT)) {
+            // SAFETY: a part is a vector long.
+            *sum += unsafe { V::load(part, 0) }.sum().into();
+            part.fill(V::Element::default());
+        }
+    }
+}
+
+/// The tiles of a pair, row of tiles after row of tiles.
 fn tiles<E>(pair: &Pair<'_, E>) -> impl Iterator<Item = (Range<usize>, Range<usize>)> + use<E> {
     let (rows, columns) = (pair.rows.clone(), pair.columns.clone());
-    let tile = |start: usize, end: usize| start..(start + TILE).min(end);
-    columns
-        .clone()
-        .step_by(TILE)
-        .flat_map(move |j| rows.clone().step_by(TILE).map(move |i| (tile(i, rows.end), tile(j, columns.end))))
+    let tile = |start: usize| start..start + TILE;
+    rows.step_by(TILE).flat_map(move |i| columns.clone().step_by(TILE).map(move |j| (tile(i), tile(j))))
 }
 
 /// The least of some squared distances.
@@ -207,11 +226,14 @@ fn costs_of<V: Lanes>(distances: &mut [V::Element], kernel: &[V::Element]) {
 
 /// Squared distances by differences: nothing cancels, whatever the offset of the points.
 #[inline(always)]
-fn distances<V: Lanes>(pair: &Pair<'_, V::Element>, rows: Range<usize>, columns: Range<usize>, out: &mut [V::Element]) {
+fn distances<V: Lanes>(
+    pair: &Pair<'_, V::Element>,
+    rows: Range<usize>,
+    columns: Range<usize>,
+    out: &mut [V::Element; TILE * TILE],
+) {
     const HEIGHT: usize = 4;
-    let width = columns.len();
-    assert!(columns.end <= pair.stride && rows.end <= pair.stride && out.len() == rows.len() * width);
-    assert!(width.is_multiple_of(PADDING) && rows.len().is_multiple_of(PADDING));
+    assert!(columns.end <= pair.stride && rows.end <= pair.stride && rows.len() == TILE && columns.len() == TILE);
     for j in columns.clone().step_by(2 * V::COUNT) {
         for i in rows.clone().step_by(HEIGHT) {
             let mut sums = [[V::splat(V::Element::default()); 2]; HEIGHT];
@@ -228,7 +250,7 @@ fn distances<V: Lanes>(pair: &Pair<'_, V::Element>, rows: Range<usize>, columns:
                 }
             }
             for (row, sums) in sums.into_iter().enumerate() {
-                let at = (i - rows.start + row) * width + j - columns.start;
+                let at = (i - rows.start + row) * TILE + j - columns.start;
                 // SAFETY: the tile has room for all rows and columns.
                 unsafe {
                     sums[0].store(out, at);
@@ -279,29 +301,28 @@ impl<E: Element> Tile<'_, E> {
     /// What the loops below rely on.
     #[inline(always)]
     fn check(&self) {
-        let (rows, columns) = (self.rows.len(), self.columns.len());
-        assert!(rows.is_multiple_of(PADDING) && columns.is_multiple_of(PADDING) && rows > 0 && columns <= self.stride);
-        assert!((rows - 1) * self.stride + columns <= self.values.len());
+        assert!(self.rows.len() == TILE && self.columns.len() == TILE && TILE <= self.stride);
+        assert!((TILE - 1) * self.stride + TILE <= self.values.len());
     }
 
-    /// sums[c][at + i] += sum_j K_ij R[c][j].
+    /// parts[c][i] += K_ij R[c][j], a vector of j's after the other.
     #[inline(always)]
-    fn add_rows<V: Lanes<Element = E>>(
-        &self,
-        right: &[E],
-        stride: usize,
-        count: usize,
-        sums: &mut [f64],
-        height: usize,
-        at: usize,
-    ) {
+    fn add_rows<V: Lanes<Element = E>>(&self, right: &[E], stride: usize, count: usize, parts: &mut [E]) {
         self.check();
+        assert!(parts.len() >= count * TILE * V::COUNT);
         by_four!(count, column, WIDTH => {
             let right = &right[column * stride + self.columns.start..];
-            assert!(right.len() >= (WIDTH - 1) * stride + self.columns.len());
-            for i in (0..self.rows.len()).step_by(2) {
-                let mut parts = [[V::splat(E::default()); WIDTH]; 2];
-                for j in (0..self.columns.len()).step_by(V::COUNT) {
+            assert!(right.len() >= (WIDTH - 1) * stride + TILE);
+            for i in (0..TILE).step_by(2) {
+                let at = |c: usize, line: usize| ((column + c) * TILE + i + line) * V::COUNT;
+                let mut sums = [[V::splat(E::default()); WIDTH]; 2];
+                for c in 0..WIDTH {
+                    for line in 0..2 {
+                        // SAFETY: the assertion made sure of all parts.
+                        sums[line][c] = unsafe { V::load(parts, at(c, line)) };
+                    }
+                }
+                for j in (0..TILE).step_by(V::COUNT) {
                     // SAFETY: `check` made sure of both lines, and the assertion of the columns.
                     let lines = unsafe {
                         [V::load(self.values, i * self.stride + j), V::load(self.values, (i + 1) * self.stride + j)]
@@ -309,13 +330,14 @@ impl<E: Element> Tile<'_, E> {
                     for c in 0..WIDTH {
                         // SAFETY: as above.
                         let r = unsafe { V::load(right, c * stride + j) };
-                        parts[0][c] = lines[0].times_plus(r, parts[0][c]);
-                        parts[1][c] = lines[1].times_plus(r, parts[1][c]);
+                        sums[0][c] = lines[0].times_plus(r, sums[0][c]);
+                        sums[1][c] = lines[1].times_plus(r, sums[1][c]);
                     }
                 }
-                for (line, parts) in parts.into_iter().enumerate() {
-                    for (c, part) in parts.into_iter().enumerate() {
-                        sums[(column + c) * height + at + i + line] += part.sum().into();
+                for c in 0..WIDTH {
+                    for line in 0..2 {
+                        // SAFETY: as where they were loaded.
+                        unsafe { sums[line][c].store(parts, at(c, line)) };
                     }
                 }
             }
@@ -337,17 +359,27 @@ impl<E: Element> Tile<'_, E> {
         let mut buffer = [E::default(); PADDING];
         by_four!(count, column, WIDTH => {
             let right = &right[column * stride + self.rows.start..];
-            assert!(right.len() >= (WIDTH - 1) * stride + self.rows.len());
-            for j in (0..self.columns.len()).step_by(2 * V::COUNT) {
-                let mut parts = [[V::splat(E::default()); 2]; WIDTH];
-                for i in 0..self.rows.len() {
-                    let start = i * self.stride + j;
-                    // SAFETY: `check` made sure of all lines.
-                    let lines = unsafe { [V::load(self.values, start), V::load(self.values, start + V::COUNT)] };
+            assert!(right.len() >= (WIDTH - 1) * stride + TILE);
+            for j in (0..TILE).step_by(2 * V::COUNT) {
+                // Lines in turn have sums of their own, so that one need not wait for the other.
+                const TURNS: usize = if WIDTH == 1 { 4 } else if WIDTH == 2 { 2 } else { 1 };
+                let mut turns = [[[V::splat(E::default()); 2]; WIDTH]; TURNS];
+                for i in (0..TILE).step_by(TURNS) {
+                    for (turn, parts) in turns.iter_mut().enumerate() {
+                        let start = (i + turn) * self.stride + j;
+                        // SAFETY: `check` made sure of all lines.
+                        let lines = unsafe { [V::load(self.values, start), V::load(self.values, start + V::COUNT)] };
+                        for c in 0..WIDTH {
+                            let r = V::splat(right[c * stride + i + turn]);
+                            parts[c][0] = lines[0].times_plus(r, parts[c][0]);
+                            parts[c][1] = lines[1].times_plus(r, parts[c][1]);
+                        }
+                    }
+                }
+                let [mut parts, others @ ..] = turns;
+                for other in others {
                     for c in 0..WIDTH {
-                        let r = V::splat(right[c * stride + i]);
-                        parts[c][0] = lines[0].times_plus(r, parts[c][0]);
-                        parts[c][1] = lines[1].times_plus(r, parts[c][1]);
+                        parts[c] = [parts[c][0].plus(other[c][0]), parts[c][1].plus(other[c][1])];
                     }
                 }
                 for (c, parts) in parts.into_iter().enumerate() {
