@@ -260,7 +260,12 @@ impl ConsoleSummary<'_> {
             "time",
             &format!("{}: reading {}, reduction {},", time(times.total), time(times.read), time(timings.reduction),),
         );
-        line(&mut text, "", &format!("iterations {}, finish {}", time(timings.iterations), time(timings.finish)));
+        let (iterations, finish) = (time(timings.iterations), time(timings.finish));
+        line(
+            &mut text,
+            "",
+            &format!("iterations {iterations}, finish {finish} (of both, kernel {})", time(timings.kernel)),
+        );
         if let Some(peak) = peak_memory() {
             let expected = bytes(self.expected_memory);
             line(&mut text, "memory", &format!("{} at most; {expected} expected", bytes(peak)));

@@ -69,6 +69,7 @@ struct Seconds {
     reduction: f64,
     iterations: f64,
     finish: f64,
+    kernel: f64,
 }
 
 /// Where the fit's data came from.
@@ -152,6 +153,7 @@ impl<'a> Summary<'a> {
                 reduction: model.timings().reduction.as_secs_f64(),
                 iterations: model.timings().iterations.as_secs_f64(),
                 finish: model.timings().finish.as_secs_f64(),
+                kernel: model.timings().kernel.as_secs_f64(),
             },
             checksums: Checksums::new(),
         }

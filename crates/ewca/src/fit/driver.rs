@@ -1,7 +1,7 @@
 //! The loop: steps of a solver, shown to the observer, until the certificate is good enough; and the starts, one after the other.
 
-use super::perplexity_search::{perplexity, smallest_epsilon};
-use super::session::{FIRST_PLAN_ERROR, Session};
+use super::perplexity_search::{rough_perplexity, smallest_epsilon};
+use super::session::Session;
 use super::state::{CONTINUATION_STEPS, Candidate, FitState, MAX_SEARCH_ROUNDS, Stage, is_same_loss};
 use super::{Control, Iteration, Progress, Termination};
 use crate::error::{Error, Result};
@@ -10,13 +10,19 @@ use crate::solvers::{Goal, Leading, Objective, Outcome, State};
 use crate::subspace::{Orthonormalisation, random_frame};
 use crate::transport::Balancer;
 
+/// The marginal error of a plan whose perplexity is measured before the subspace moves.
+const CALIBRATION_PLAN_ERROR: f64 = 2e-3;
 /// The relative gradient that is good enough to measure a perplexity while epsilon still moves.
 const SEARCH_GRADIENT: f64 = 1e-3;
+/// The one at which the perplexity is that of the end, to the digits that matter.
+const SETTLED_GRADIENT: f64 = 3e-5;
 /// From one step of a continuation to the next epsilon grows by this factor; the fits on the way have this relative gradient.
 const CONTINUATION_FACTOR: f64 = 4.0;
 const CONTINUATION_GRADIENT: f64 = 1e-2;
 /// How near the perplexity of the best of all starts must be to the wanted one.
 const CLOSE_PERPLEXITY: f64 = 5e-3;
+/// ... and that of a fit in some of the axes.
+const ROUGHLY_CLOSE_PERPLEXITY: f64 = 0.1;
 /// On the scale of logarithms, how far off a perplexity may be before epsilon is moved on the way.
 const FAR_PERPLEXITY: f64 = 0.7;
 /// How often that is looked at, in iterations.
@@ -79,7 +85,8 @@ impl Session<'_> {
         } else if let (true, Some(best)) = (!interrupted && self.comes_to_the_best(state), &state.best) {
             state.ends.push(best.point.loss);
         } else if !interrupted || state.best.is_none() {
-            if !interrupted && state.solver.point.marginal_error > self.plan_goal() {
+            let is_compared = state.starts.count() > 1 || state.goal <= self.tolerance();
+            if !interrupted && is_compared && state.solver.point.marginal_error > self.plan_goal() {
                 // A rough plan's dual value is too low to be compared.
                 state.solver.tighten(objective, self.plan_goal());
             }
@@ -156,7 +163,7 @@ impl Session<'_> {
         if state.starts.count() == 1 || state.rounds > MAX_SEARCH_ROUNDS {
             return Ok(false);
         }
-        let perplexity = perplexity(objective, &best.point)?.overall;
+        let perplexity = rough_perplexity(objective, &best.point)?;
         let next = search.next(state.epsilon, perplexity, CLOSE_PERPLEXITY, smallest_epsilon(&best.point));
         let epsilon = match next.filter(|_| state.rounds < MAX_SEARCH_ROUNDS) {
             Some(epsilon) => {
@@ -233,6 +240,12 @@ impl Session<'_> {
                 return Ok(None);
             }
             let is_rough = state.goal > self.tolerance();
+            // A rough end in some of the axes is not where the perplexity is measured, unless there are several, or the search begins.
+            let several = state.starts.count() > 1 || state.settled;
+            let settled = !state.searching && (several || (is_rough && state.stage == Stage::Final));
+            if !settled && self.epsilon_moved(objective, state)? {
+                return Ok(None);
+            }
             if state.stage == Stage::Final && !state.searching && !is_rough {
                 let found = objective.leading(&state.solver.point)?;
                 let known = (found.values.clone(), found.eigen_deficit);
@@ -245,12 +258,6 @@ impl Session<'_> {
                     }
                 }
                 *leading = Some(known);
-            }
-            // A rough end in some of the axes is not where the perplexity is measured, unless there are several, or the search begins.
-            let several = state.starts.count() > 1 || state.settled;
-            let settled = !state.searching && (several || (is_rough && state.stage == Stage::Final));
-            if !settled && self.epsilon_moved(objective, state)? {
-                return Ok(None);
             }
             return Ok(Some(Termination::Converged));
         }
@@ -274,8 +281,9 @@ impl Session<'_> {
             (goal, 0.1 * goal)
         };
         match state.stage {
-            Stage::Calibration => (f64::INFINITY, FIRST_PLAN_ERROR),
+            Stage::Calibration => (f64::INFINITY, CALIBRATION_PLAN_ERROR),
             Stage::Approach => loose(SEARCH_GRADIENT.max(state.goal)),
+            Stage::Settling => loose(SETTLED_GRADIENT),
             Stage::Continuation { .. } => loose(CONTINUATION_GRADIENT),
             Stage::Final if state.searching => loose(SEARCH_GRADIENT),
             Stage::Final if state.goal > self.tolerance() => loose(state.goal),
@@ -334,7 +342,7 @@ impl Session<'_> {
         if state.iteration % FOLLOW_AFTER != FOLLOW_AFTER - 1 {
             return Ok(false);
         }
-        let perplexity = perplexity(objective, &state.solver.point)?.overall;
+        let perplexity = rough_perplexity(objective, &state.solver.point)?;
         let lowest = smallest_epsilon(&state.solver.point);
         let Some(epsilon) = search.next(state.epsilon, perplexity, FAR_PERPLEXITY, lowest) else { return Ok(false) };
         state.epsilon = epsilon;
@@ -344,26 +352,33 @@ impl Session<'_> {
 
     /// One step of the search for a perplexity, where there is one: whether anything is left to do.
     fn epsilon_moved(&self, objective: &mut Objective<'_>, state: &mut FitState) -> Result<bool> {
-        let Some(search) = &mut state.search else { return Ok(false) };
-        let perplexity = perplexity(objective, &state.solver.point)?.overall;
+        if state.search.is_none() {
+            return Ok(false);
+        }
+        let perplexity = rough_perplexity(objective, &state.solver.point)?;
         let lowest = smallest_epsilon(&state.solver.point);
-        match (search.next(state.epsilon, perplexity, state.stage.close(), lowest), state.stage) {
-            (Some(epsilon), _) => {
+        loop {
+            let Some(search) = &mut state.search else { return Ok(false) };
+            // What is only the beginning of a fit in all directions may be further off.
+            let close = if state.goal >= SEARCH_GRADIENT { ROUGHLY_CLOSE_PERPLEXITY } else { state.stage.close() };
+            if let Some(epsilon) = search.next(state.epsilon, perplexity, close, lowest) {
                 state.epsilon = epsilon;
                 self.go_on_at(objective, state, epsilon);
-                Ok(true)
+                return Ok(true);
             }
-            (None, Stage::Calibration | Stage::Approach) => {
-                match state.stage {
-                    Stage::Calibration => search.reset_bracket(),
-                    _ => search.reset_near_the_end(),
-                }
-                state.stage = if state.stage == Stage::Calibration { Stage::Approach } else { Stage::Final };
-                Ok(true)
-            }
-            (None, Stage::Final | Stage::Continuation { .. }) => {
-                search.reset_bracket();
-                Ok(false)
+            search.reset_bracket();
+            let settles = !state.searching && state.goal < SETTLED_GRADIENT;
+            state.stage = match state.stage {
+                Stage::Calibration => Stage::Approach,
+                Stage::Approach if settles => Stage::Settling,
+                Stage::Approach | Stage::Settling => Stage::Final,
+                Stage::Final | Stage::Continuation { .. } => return Ok(false),
+            };
+            // Where this is also good enough for the next stage, its perplexity is known.
+            let (gradient, plan_error) = self.goals(state);
+            let point = &state.solver.point;
+            if state.stage == Stage::Final || point.relative_gradient > gradient || point.marginal_error > plan_error {
+                return Ok(true);
             }
         }
     }

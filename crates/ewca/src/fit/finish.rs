@@ -12,7 +12,7 @@ use super::{Certificate, CheckedParams, Model, ModelParts, Termination};
 use crate::error::Result;
 use crate::matrix::{Matrix, dot};
 use crate::samples::{Samples, Scalar, Span};
-use crate::solvers::{Objective, Point, component_residuals, largest};
+use crate::solvers::{Guess, Objective, Point, component_residuals, largest};
 use crate::subspace::grassmann_distance;
 use crate::transport::Balancer;
 
@@ -46,8 +46,14 @@ impl Session<'_> {
         // A plan's error, times epsilon, is in the loss.
         let rounding = 1e-14 * span.weights.len() as f64;
         let plan_goal = (1e-9 * span.total_variance() / best.point.epsilon).max(rounding).min(self.plan_goal());
-        let (point, columns) =
-            objective.evaluate_with_columns(best.point.epsilon, frame, active, potential, &mut balancer, plan_goal);
+        let (point, columns) = objective.evaluate_with_columns(
+            best.point.epsilon,
+            frame,
+            active,
+            Guess { potential, error: None },
+            &mut balancer,
+            plan_goal,
+        );
         let outside = if span.is_partial() { span.outside(samples, &columns)? } else { None };
         let residuals_outside = outside
             .as_ref()
@@ -122,6 +128,7 @@ impl Session<'_> {
                 reduction: self.reduction,
                 iterations,
                 finish: self.begun.elapsed().saturating_sub(iterations),
+                kernel: objective.kernel.elapsed().saturating_sub(self.kernel_before),
             },
         };
         Ok(Model { parts })

@@ -17,6 +17,9 @@ const STORED_SAMPLES: usize = FEWEST_SORTED_POINTS;
 /// often, and in more of them; so are those of very many features.
 const LEADING_AXES: usize = 64;
 const MANY_LEADING_AXES: usize = 256;
+/// Of more samples than this, coordinates in all axes are made only where there are no more axes than this: they cost more than all else.
+const MANY_COORDINATES: usize = 4096;
+const FEW_AXES: usize = 128;
 
 /// What of a fit decides its memory.
 #[derive(Debug, Clone, Copy)]
@@ -68,7 +71,11 @@ pub(crate) fn plan(shape: &Shape, budget: Option<usize>) -> Result<MemoryPlan> {
     let limit = budget.unwrap_or(usize::MAX);
     let is_huge = shape.not_in_memory || order > LARGEST_GRAM;
     let leading = if is_huge { MANY_LEADING_AXES.max(4 * k) } else { LEADING_AXES.max(4 * k + 24) };
-    let all = if shape.not_in_memory { LARGEST_GRAM } else { ALL_AXES };
+    let all = match shape.not_in_memory {
+        true => LARGEST_GRAM,
+        false if n > MANY_COORDINATES => FEW_AXES,
+        false => ALL_AXES,
+    };
     let mut axes = if order <= all && !shape.streamed { order } else { leading.min(order) };
     let need = |axes, store| most_at_once(shape, axes, store).saturating_mul(8);
     // Fewer axes are better than none; but a subspace needs room to turn.

@@ -82,10 +82,12 @@ impl Perplexity {
 pub struct Timings {
     /// Reduction of the data to their span.
     pub reduction: Duration,
-    /// Iterations, including all passes over the kernel.
+    /// Iterations, including their passes over the kernel.
     pub iterations: Duration,
     /// Loadings, scores and certificate.
     pub finish: Duration,
+    /// The kernel, in iterations and finish: the rest of these is algebra.
+    pub kernel: Duration,
 }
 
 impl Model {

@@ -6,7 +6,7 @@ use super::model::Perplexity;
 use super::params::{DEFAULT_PERPLEXITY, Params, Smoothing};
 use super::session::MANY_SAMPLES;
 use crate::error::Result;
-use crate::kernel::exp_of_minus_all;
+use crate::kernel::{Accuracy, exp_of_minus_all};
 use crate::matrix::{Matrix, dot};
 use crate::parallel;
 use crate::samples::Span;
@@ -20,8 +20,9 @@ const MAX_ROUNDS: usize = 60;
 const GUESS: usize = 1 << 22;
 /// How far above the smallest perplexity that can be had a fit is taken, on the scale of logarithms.
 const ABOVE_FLOOR: f64 = 0.01;
-/// The least step near the end.
-const NEAR_THE_END: f64 = 1e-3;
+/// The least step to begin with; and later, when epsilon is about known.
+const FIRST_REACH: f64 = 0.01;
+const LATER_REACH: f64 = 2e-4;
 /// Between bounds so near to one another, in units of what is close enough, the perplexity jumps.
 const NARROW: f64 = 0.1;
 
@@ -70,7 +71,7 @@ impl PerplexitySearch {
             last: None,
             slope: if slope.is_nan() { 1.0 } else { slope.clamp(0.2, 10.0) },
             width: None,
-            reach: 0.01,
+            reach: FIRST_REACH,
             rounds: 0,
             floor: None,
         }
@@ -151,27 +152,36 @@ impl PerplexitySearch {
         Some(if distance(lower) < distance(upper) { lower } else { upper }.epsilon)
     }
 
-    /// Forgets the bounds, where what is left is a matter of small steps.
-    pub fn reset_near_the_end(&mut self) {
-        self.reset_bracket();
-        self.reach = NEAR_THE_END;
-    }
-
     /// Forgets the bounds, keeps the slope: for when the subspace has changed.
     pub fn reset_bracket(&mut self) {
         self.forget_bounds();
         self.rounds = 0;
+        // Just above a floor the perplexity hardly answers.
+        if self.floor.is_none() {
+            self.reach = LATER_REACH;
+        }
     }
 
     fn forget_bounds(&mut self) {
-        (self.lower, self.upper, self.last, self.width, self.reach) = (None, None, None, None, 0.01);
+        (self.lower, self.upper, self.last, self.width, self.reach) = (None, None, None, None, FIRST_REACH);
     }
 }
 
+/// The perplexity of the plan of `point`, as accurately as a search needs it: one pass.
+pub(super) fn rough_perplexity(objective: &mut Objective<'_>, point: &Point) -> Result<f64> {
+    let accuracy = objective.rough_accuracy();
+    Ok(perplexity_with(objective, point, accuracy)?.overall)
+}
+
+/// The perplexity of the plan of `point`: one pass.
 pub(super) fn perplexity(objective: &mut Objective<'_>, point: &Point) -> Result<Perplexity> {
+    perplexity_with(objective, point, Accuracy::default())
+}
+
+fn perplexity_with(objective: &mut Objective<'_>, point: &Point, accuracy: Accuracy) -> Result<Perplexity> {
     let u = Scalings::new(&objective.span.weights, &point.potential);
     let Span { weights, total_count, .. } = &*objective.span;
-    let kernel = objective.kernel.at(&point.scores, point.epsilon);
+    let kernel = objective.kernel.with_accuracy(&point.scores, point.epsilon, accuracy);
     let entropies = row_entropies(kernel, &u, weights, *total_count);
     match kernel.probe_rows() {
         Some(probe_rows) => Perplexity::of(&entropies, &probe_rows.iter().map(|&i| weights[i]).collect::<Vec<_>>()),

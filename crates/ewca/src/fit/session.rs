@@ -32,7 +32,7 @@ const MAX_PLAN_PASSES: usize = 2000;
 pub(super) const MAX_EXTENSIONS: usize = 30;
 /// The relative gradient of rough ends, of further starts and of fits in some of the axes.
 const ROUGH_GRADIENT: f64 = 1e-4;
-const ROUGH_GRADIENT_IN_FIRST_AXES: f64 = 1e-2;
+const ROUGH_GRADIENT_IN_FIRST_AXES: f64 = 3e-2;
 /// Inside and outside of the leading axes, the gradient may each take this part of the tolerance.
 pub(super) const PARTIAL_AXES_SHARE: f64 = 0.7;
 /// Inside of all axes it takes this part: the certificate looks at the features, and rounds otherwise.
@@ -83,6 +83,8 @@ pub(super) struct Session<'a> {
     pub(super) reduction: Duration,
     /// Since the start of the fit, of which a path has several.
     pub(super) begun: Instant,
+    /// What the kernel had taken before it.
+    pub(super) kernel_before: Duration,
     pub(super) store_kernel: bool,
     layout: OnceCell<KernelLayout>,
     pub(super) fingerprint: u64,
@@ -124,6 +126,7 @@ impl<'a> Session<'a> {
             clock,
             reduction: clock.elapsed(),
             begun: Instant::now(),
+            kernel_before: Duration::ZERO,
             store_kernel: memory.store_kernel,
             layout: OnceCell::new(),
         })
@@ -150,6 +153,7 @@ impl<'a> Session<'a> {
         let StartingPoint { frame, potential } = start;
         self.stop.check()?;
         self.begun = Instant::now();
+        self.kernel_before = self.layout.get().map_or(Duration::ZERO, KernelLayout::elapsed);
         let starts = self.starts(epsilon.is_some());
         let target = if epsilon.is_some() { None } else { target(&self.span, self.params) };
         let (epsilon, slope) = match epsilon {

@@ -22,6 +22,8 @@ pub(super) enum Stage {
     Calibration,
     /// Fits are loose.
     Approach,
+    /// Fits are accurate enough to tell the perplexity of the end.
+    Settling,
     /// Epsilon is fixed, or settled but for the last digits.
     Final,
     /// A start by continuation, so many steps below the epsilon that is wanted.
@@ -34,6 +36,7 @@ impl Stage {
         match self {
             Self::Calibration => 0.05,
             Self::Approach => 1e-2,
+            Self::Settling => 7e-4,
             Self::Final | Self::Continuation { .. } => 1e-3,
         }
     }

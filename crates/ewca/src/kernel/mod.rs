@@ -16,6 +16,7 @@ mod tally;
 mod tile;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 pub(crate) use arrange::FEWEST_SORTED_POINTS;
 use arrange::{Arrangement, in_blocks_of_neighbours, padded, pair_bytes};
@@ -24,9 +25,9 @@ use exact::Exact;
 use lanes::{Element, Job, Lanes, exp_of_minus};
 use nystrom::{Landmarks, Nystrom};
 pub use peak::Peak;
-use tally::Counts;
 pub(crate) use tally::Tally;
 pub use tally::Work;
+use tally::{Clock, Counts};
 use tile::PADDING;
 
 use crate::matrix::Matrix;
@@ -83,6 +84,8 @@ struct Shared {
     skip_far_pairs: bool,
     landmarks: Option<Landmarks>,
     member: TeamHandle,
+    /// What passes, and the making of kernels, have taken so far.
+    clock: Clock,
 }
 
 impl KernelLayout {
@@ -103,6 +106,7 @@ impl KernelLayout {
             arrangement,
             landmarks,
             member,
+            clock: Clock::default(),
         };
         Self { shared: Arc::new(shared), counts: Arc::default(), distances: None, kernel: None }
     }
@@ -119,6 +123,8 @@ impl KernelLayout {
 
     /// The same, with passes that are no more accurate than need be.
     pub fn with_accuracy(&mut self, scores: &Matrix, epsilon: f64, accuracy: Accuracy) -> &Kernel {
+        let shared = self.shared.clone();
+        let _running = shared.clock.run();
         let points = Points::new(self, scores, epsilon);
         let mut kernel = match self.kernel.take() {
             Some(kernel) if kernel.points.scaled == points.scaled => kernel,
@@ -159,6 +165,11 @@ impl KernelLayout {
     /// Number of passes so far.
     pub fn passes(&self) -> usize {
         self.counts.passes()
+    }
+
+    /// The time that all kernels of this layout have taken so far.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.shared.clock.elapsed()
     }
 
     /// What the passes so far took.
@@ -270,12 +281,14 @@ impl Kernel {
     /// # Panics
     /// Where `right` or `u` have not one row for each point.
     pub fn apply(&self, right: &Matrix, u: &[f64]) -> Matrix {
+        let _running = self.points.shared.clock.run();
         self.method.apply(&self.points, right, u)
     }
 
     /// The same for `right` = [u, diag(u) Z] with the points Z, up to a factor: columns from which the derivative of u'Ku by the points
     /// follows. They differ from K `right` only where K is approximated.
     pub(crate) fn apply_with_points(&self, right: &Matrix, u: &[f64]) -> Matrix {
+        let _running = self.points.shared.clock.run();
         self.method.apply_with_points(&self.points, right, u)
     }
 
@@ -286,6 +299,7 @@ impl Kernel {
 
     /// The exact K `right`, in the rows of the probe_rows alone where there are some.
     pub(crate) fn exact(&self, right: &Matrix, u: &[f64]) -> Matrix {
+        let _running = self.points.shared.clock.run();
         self.method.exact(&self.points, right, u, false)
     }
 
@@ -295,6 +309,7 @@ impl Kernel {
         // With D = -log K and t_i = sum_j u_j K_ij:  H_i = log t_i - sum_j u_j K_ij (log u_j - D_ij) / t_i.
         let logs = |u: f64| if u > 0.0 { u * u.ln() } else { 0.0 };
         let right = Matrix::from_fn(u.len(), 2, |j, c| if c == 0 { u[j] } else { logs(u[j]) });
+        let _running = self.points.shared.clock.run();
         let sums = self.method.exact(&self.points, &right, u, true);
         (0..sums.rows())
             .map(|i| {

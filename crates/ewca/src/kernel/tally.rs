@@ -1,8 +1,38 @@
 //! What passes are counted by.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+
+/// The time that something took, in all.
+#[derive(Debug, Default)]
+pub(super) struct Clock {
+    nanoseconds: AtomicU64,
+}
+
+/// While it lives, the clock runs.
+pub(super) struct Running<'a> {
+    clock: &'a Clock,
+    since: Instant,
+}
+
+impl Clock {
+    #[must_use]
+    pub fn run(&self) -> Running<'_> {
+        Running { clock: self, since: Instant::now() }
+    }
+
+    pub fn elapsed(&self) -> Duration {
+        Duration::from_nanos(self.nanoseconds.load(Ordering::Relaxed))
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.clock.nanoseconds.fetch_add(self.since.elapsed().as_nanos() as u64, Ordering::Relaxed);
+    }
+}
 
 /// Counts of all passes over the kernels of a layout.
 #[derive(Debug, Default)]

@@ -17,7 +17,8 @@ use serde::{Deserialize, Serialize};
 
 pub use mm::{EigenvalueBound, MmParams};
 pub(crate) use objective::{
-    Leading, LeadingBlock, Objective, Point, component_residuals, gradient_columns, is_wide, largest, most_columns,
+    Guess, Leading, LeadingBlock, Objective, Point, component_residuals, gradient_columns, is_wide, largest,
+    most_columns,
 };
 
 use crate::error::Result;

@@ -26,7 +26,9 @@ const BLOCK: usize = 3;
 const MOST_STEPS: usize = 16;
 const KNOWN_GAP: f64 = 0.3;
 /// The marginal error that single precision can reach without trouble.
-const SINGLE_PRECISION_ERROR: f64 = 1e-4;
+const SINGLE_PRECISION_ERROR: f64 = 1e-6;
+/// The marginal error to which a plan is solved in single precision before it is solved in double.
+const ROUGH_PLAN_ERROR: f64 = 1e-3;
 /// The share of a plan's mass that passes may leave out at the most.
 const MOST_NEGLIGIBLE: f64 = 1e-6;
 /// A stationary subspace is a saddle when Algorithm 1 could still win more than this fraction of its smallest component.
@@ -103,6 +105,13 @@ pub(crate) struct Leading {
     pub is_saddle: bool,
 }
 
+/// A potential to begin with, and its marginal error where it is known.
+#[derive(Debug)]
+pub(crate) struct Guess {
+    pub potential: Vec<f64>,
+    pub error: Option<f64>,
+}
+
 impl Objective<'_> {
     /// Solves the plan at `frame`, starting from `potential`.
     pub fn evaluate(
@@ -114,13 +123,46 @@ impl Objective<'_> {
         tolerance: f64,
     ) -> Point {
         let scores = self.span.scores(&frame);
-        self.evaluate_with_columns(epsilon, frame, scores, potential, balancer, tolerance).0
+        let (potential, error) = self.roughly_balanced(epsilon, &scores, potential, balancer, tolerance);
+        self.evaluate_with_columns(epsilon, frame, scores, Guess { potential, error }, balancer, tolerance).0
+    }
+
+    /// A better potential for scores at which nothing is known yet, and its error: as far as passes in single precision can tell, where the
+    /// plan is to be more accurate than they are.
+    fn roughly_balanced(
+        &mut self,
+        epsilon: f64,
+        scores: &Matrix,
+        potential: Vec<f64>,
+        balancer: &mut Balancer,
+        tolerance: f64,
+    ) -> (Vec<f64>, Option<f64>) {
+        let accuracy = self.rough_accuracy();
+        if !accuracy.single || tolerance >= SINGLE_PRECISION_ERROR {
+            return (potential, None);
+        }
+        let limits = self.limits(ROUGH_PLAN_ERROR, None);
+        let nothing = Matrix::zeros(scores.rows(), 0);
+        let kernel = self.kernel.with_accuracy(scores, epsilon, accuracy);
+        let plan = balancer.balance(kernel, &self.span.weights, potential, &nothing, &limits);
+        // The next pass looks at the same potential.
+        (plan.potential, Some(plan.marginal_error))
+    }
+
+    fn limits(&self, tolerance: f64, first_error: Option<f64>) -> Limits {
+        Limits { tolerance, first_error, max_passes: self.max_plan_passes, stop: self.stop.clone() }
+    }
+
+    /// Of passes that need not be accurate.
+    pub fn rough_accuracy(&self) -> Accuracy {
+        Accuracy { negligible: MOST_NEGLIGIBLE, single: self.single }
     }
 
     /// Solves the plan of `point` anew, at the same frame.
     pub fn evaluate_again(&mut self, point: &Point, epsilon: f64, balancer: &mut Balancer, tolerance: f64) -> Point {
         let Point { frame, scores, potential, .. } = point.clone();
-        self.evaluate_with_columns(epsilon, frame, scores, potential, balancer, tolerance).0
+        let error = (epsilon == point.epsilon).then_some(point.marginal_error);
+        self.evaluate_with_columns(epsilon, frame, scores, Guess { potential, error }, balancer, tolerance).0
     }
 
     /// The point where the scores are known, and the columns W with M V = X'W in the coordinates of the data.
@@ -129,10 +171,11 @@ impl Objective<'_> {
         epsilon: f64,
         frame: Matrix,
         scores: Matrix,
-        potential: Vec<f64>,
+        guess: Guess,
         balancer: &mut Balancer,
         tolerance: f64,
     ) -> (Point, Matrix) {
+        let Guess { potential, error } = guess;
         let span = self.span.clone();
         let a = &span.weights;
         let accuracy = Accuracy {
@@ -140,7 +183,7 @@ impl Objective<'_> {
             negligible: (0.01 * tolerance * tolerance).clamp(NEGLIGIBLE, MOST_NEGLIGIBLE),
             single: self.single && tolerance >= SINGLE_PRECISION_ERROR,
         };
-        let limits = Limits { tolerance, max_passes: self.max_plan_passes, stop: self.stop.clone() };
+        let limits = self.limits(tolerance, error);
         let plan =
             balancer.balance(self.kernel.with_accuracy(&scores, epsilon, accuracy), a, potential, &scores, &limits);
         let moments = weighted_moments(&scores, a);
@@ -187,10 +230,14 @@ impl Objective<'_> {
 
     /// pi `columns` with the plan of `point`: one pass.
     pub fn apply_plan(&mut self, point: &Point, columns: &Matrix) -> Matrix {
+        self.apply_plan_with(point, columns, Accuracy::default())
+    }
+
+    fn apply_plan_with(&mut self, point: &Point, columns: &Matrix, accuracy: Accuracy) -> Matrix {
         let u = Scalings::new(&self.span.weights, &point.potential);
         let mut carried = columns.clone();
         carried.scale_rows(&u);
-        let mut carried = self.kernel.at(&point.scores, point.epsilon).apply(&carried, &u);
+        let mut carried = self.kernel.with_accuracy(&point.scores, point.epsilon, accuracy).apply(&carried, &u);
         carried.scale_rows(&u);
         carried
     }
@@ -206,7 +253,8 @@ impl Objective<'_> {
         let span = self.span.clone();
         let variances = &span.variances;
         let axes = span.leading_axes(known);
-        let mut block = axes.transposed_times(&self.apply_plan(point, &axes)).scaled(2.0);
+        let carried = self.apply_plan_with(point, &axes, self.rough_accuracy());
+        let mut block = axes.transposed_times(&carried).scaled(2.0);
         block.symmetrise();
         for (i, variance) in variances[..known].iter().enumerate() {
             block.set(i, i, block.get(i, i) - variance);

@@ -320,10 +320,12 @@ fn single_precision_is_for_plans_that_may_be_rough() {
         objective.single = single;
         objective.evaluate(0.8, point.frame, vec![0.0; 40], &mut Balancer::default(), tolerance).potential
     };
-    for (tolerance, rough) in [(1e-2, true), (1e-4, true), (0.9e-4, false), (1e-9, false)] {
+    // Where the plan is to be more accurate, single precision is only the beginning.
+    for (tolerance, error) in [(1e-2, 1e-5), (1e-6, 1e-5), (0.9e-6, 1e-6), (1e-9, 1e-9), (1e-12, 1e-12)] {
         let (single, double) = (at(true, tolerance), at(false, tolerance));
-        assert_eq!(single != double, rough, "{tolerance}");
-        single.iter().zip(&double).for_each(|(x, y)| assert!((x - y).abs() < 1e-5));
+        assert_ne!(single, double, "{tolerance}");
+        let furthest = single.iter().zip(&double).fold(0.0, |m: f64, (x, y)| m.max((x - y).abs()));
+        assert!(furthest < 3.0 * error, "{tolerance}: {furthest}");
     }
     // Without it nothing is rough: a stored kernel, which is never single, gives the same bits.
     let (mut objective, State { point, .. }) = wide_problem(2, true);

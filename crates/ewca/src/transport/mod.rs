@@ -55,7 +55,7 @@ pub fn self_transport(scores: &Matrix, weights: &[f64], epsilon: f64, tolerance:
     let kernel = Kernel::of(scores, epsilon);
     let nothing = Matrix::zeros(scores.rows(), 0);
     let start = vec![0.0; weights.len()];
-    let limits = Limits { tolerance, max_passes: 1000, stop: StopFlag::default() };
+    let limits = Limits { tolerance, first_error: None, max_passes: 1000, stop: StopFlag::default() };
     let balanced = Balancer::default().balance(&kernel, weights, start, &nothing, &limits);
     let error = balanced.marginal_error;
     Ok((Plan::new(scores.clone(), weights.to_vec(), balanced.potential, epsilon, None), error))
@@ -67,7 +67,7 @@ mod tests {
     use crate::testing;
 
     fn within(tolerance: f64) -> Limits {
-        Limits { tolerance, max_passes: 1000, stop: StopFlag::default() }
+        Limits { tolerance, first_error: None, max_passes: 1000, stop: StopFlag::default() }
     }
 
     fn cost(scores: &Matrix) -> Matrix {

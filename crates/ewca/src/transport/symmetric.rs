@@ -35,6 +35,8 @@ pub(crate) struct Balancer {
 pub(crate) struct Limits {
     /// The marginal error that is good enough.
     pub tolerance: f64,
+    /// The marginal error to begin with, where it is known.
+    pub first_error: Option<f64>,
     /// The most passes over the kernel.
     pub max_passes: usize,
     /// Raised by whoever cannot wait.
@@ -80,7 +82,7 @@ impl Balancer {
         let first_pass = kernel.passes();
         loop {
             // Carrying costs a few columns more; it is left out while the plan is far from good enough.
-            let last_error = best.as_ref().map(|(error, ..)| *error);
+            let last_error = best.as_ref().map(|(error, ..)| *error).or(limits.first_error);
             let carry = last_error.is_none_or(|error| 0.2 * error <= limits.tolerance);
             let (r, carried_now) = residual(kernel, weights, &f, carry.then_some(carried));
             let error = marginal_error(weights, &r);
@@ -253,7 +255,7 @@ mod tests {
     use crate::testing;
 
     fn limits(tolerance: f64, max_passes: usize) -> Limits {
-        Limits { tolerance, max_passes, stop: StopFlag::default() }
+        Limits { tolerance, first_error: None, max_passes, stop: StopFlag::default() }
     }
 
     #[test]
