@@ -1,5 +1,9 @@
 //! What can go wrong, said once and said fully.
 
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
 /// Everything the library refuses to do. A message names the culprit (row, column, parameter) and the way out.
 ///
 /// Rows and columns are counted from 0, as in the arrays that were passed in.
@@ -145,10 +149,10 @@ pub enum Error {
         iteration: usize,
     },
     /// Samples that could not be read from their source.
-    #[error("{message}")]
+    #[error("{source}")]
     Read {
-        /// What the source said.
-        message: String,
+        /// What the source said: [`std::error::Error::source`] returns it as it was.
+        source: Cause,
     },
     /// Processes of a team that came to different results.
     #[error(
@@ -193,6 +197,37 @@ pub enum Error {
         /// The matrix's order.
         order: usize,
     },
+}
+
+/// An error of whoever was asked, behind one of ours. Causes are equal that say the same.
+#[derive(Debug, Clone)]
+pub struct Cause(Arc<dyn std::error::Error + Send + Sync>);
+
+impl Cause {
+    pub(crate) fn new(error: Box<dyn std::error::Error + Send + Sync>) -> Self {
+        Self(error.into())
+    }
+}
+
+// No error itself, so that nothing stands between ours and what caused it.
+impl Deref for Cause {
+    type Target = dyn std::error::Error + Send + Sync;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.0
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(to)
+    }
+}
+
+impl PartialEq for Cause {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_string() == other.to_string()
+    }
 }
 
 /// Shorthand for results of this crate.

@@ -162,7 +162,7 @@ extern crate self as ewca;
 mod testing;
 mod transport;
 
-pub use error::{Error, Result};
+pub use error::{Cause, Error, Result};
 pub use fit::{
     Approximation, Certificate, CheckedParams, Control, DEFAULT_COMPONENTS, DEFAULT_EPSILONS, DEFAULT_PERPLEXITY, Ewca,
     Finding, FitState, Iteration, Model, ModelParts, Observer, Params, Pca, Perplexity, Phase, Progress, Start,

@@ -122,7 +122,7 @@ impl Source for Table {
     fn part_rows(&self) -> usize {
         3
     }
-    fn read(&self, rows: Range<usize>) -> std::result::Result<Part, String> {
+    fn read(&self, rows: Range<usize>) -> std::result::Result<Part, Box<dyn std::error::Error + Send + Sync>> {
         Ok(Part::Dense(self.data[rows.start * self.columns..rows.end * self.columns].to_vec()))
     }
 }
