@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 /// What each crate may depend on, of this workspace.
 const CRATES: [(&str, &[&str]); 8] = [
-    ("crates/ewca", &[]),
+    // Itself for its tests, with features.
+    ("crates/ewca", &["ewca"]),
     ("crates/ewca-io", &["ewca"]),
     ("crates/ewca-eval", &["ewca"]),
     ("crates/ewca-paper", &["ewca", "ewca-eval"]),

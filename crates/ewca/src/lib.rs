@@ -134,6 +134,7 @@
 //!
 //! | feature | what it adds |
 //! |---|---|
+//! | `serde` | `Serialize` and `Deserialize` for models, parameters, states of fits, and what they are made of |
 //! | `ndarray` | `Samples::try_from(array.view())`; `ArrayView2::from(&matrix)`, `Array2::from(matrix)` and back (ndarray 0.17) |
 //! | `faer` | `Samples::try_from(mat.as_ref())`; `MatRef::from(&matrix)` and back (faer 0.24) |
 //! | `nalgebra` | `Samples::try_from(&dmatrix)`, `Samples::from_nalgebra_columns`; `DMatrixView::from(&matrix)`, `DMatrix::from(matrix)` and back (nalgebra 0.35) |

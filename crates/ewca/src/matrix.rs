@@ -7,14 +7,14 @@ use std::ops::Range;
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
-use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::parallel;
 
 /// A dense column-major matrix of `f64`.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "Unchecked")]
+#[derive(Debug, Clone, PartialEq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(try_from = "Unchecked"))]
 pub struct Matrix {
     rows: usize,
     columns: usize,
@@ -22,13 +22,15 @@ pub struct Matrix {
 }
 
 /// A matrix as it comes from a file.
-#[derive(Deserialize)]
+#[cfg(feature = "serde")]
+#[derive(serde::Deserialize)]
 struct Unchecked {
     rows: usize,
     columns: usize,
     data: Vec<f64>,
 }
 
+#[cfg(feature = "serde")]
 impl TryFrom<Unchecked> for Matrix {
     type Error = Error;
 

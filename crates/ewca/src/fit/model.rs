@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 use super::{Certificate, CheckedParams, Iteration, ModelParts, Termination};
 use crate::error::{Error, Result};
 use crate::matrix::{Matrix, dot};
@@ -22,14 +20,15 @@ pub struct Model {
 }
 
 /// Over how many samples the plan's rows spread; for a fit with landmarks, by the exact rows of a sample of about a thousand.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Perplexity {
     /// That of the plan: exp of the mean entropy of its rows, by weight. This is what a wanted perplexity means.
-    #[serde(alias = "mean")]
+    #[cfg_attr(feature = "serde", serde(alias = "mean"))]
     pub overall: f64,
     /// Half of the samples, by weight, spread over no more than this. (0 in models of earlier versions, which did not keep it.)
-    #[serde(default)]
+    #[cfg_attr(feature = "serde", serde(default))]
     pub median: f64,
     /// The smallest of a row.
     pub min: f64,
@@ -37,11 +36,11 @@ pub struct Perplexity {
     pub max: f64,
     /// The overall perplexity that was wanted, where one was. The optimum may jump as epsilon grows, and then no epsilon gives what lies
     /// between.
-    #[serde(default)]
+    #[cfg_attr(feature = "serde", serde(default))]
     pub wanted: Option<f64>,
     /// The smallest overall perplexity that any epsilon gives, where that is more than what was wanted: samples that repeat spread over
     /// one another. The fit is at just above it then.
-    #[serde(default)]
+    #[cfg_attr(feature = "serde", serde(default))]
     pub floor: Option<f64>,
 }
 

@@ -1,8 +1,5 @@
 //! What a caller may ask for, and the door where it is checked.
 
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
-
 #[cfg(doc)]
 use super::Perplexity;
 use super::memory::{self, Shape};
@@ -49,12 +46,14 @@ impl Ewca {
 /// The most threads that can be asked for.
 const MAX_THREADS: usize = 1024;
 
+#[cfg(feature = "serde")]
 fn yes() -> bool {
     true
 }
 
 /// How far a sample's mass spreads.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) enum Smoothing {
     Default,
     Epsilon(f64),
@@ -62,7 +61,8 @@ pub(crate) enum Smoothing {
 }
 
 /// Where the first attempt begins.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Start {
     /// The principal components.
@@ -75,7 +75,8 @@ pub enum Start {
 }
 
 /// The parameters of a fit, not yet checked. Made by [`Ewca::params`], changed by its methods, checked by [`Params::check`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[must_use = "parameters do nothing until something is fitted with them"]
 pub struct Params {
     pub(crate) components: usize,
@@ -89,15 +90,15 @@ pub struct Params {
     pub(crate) threads: Option<usize>,
     pub(crate) memory_budget: Option<usize>,
     // Models and checkpoints of earlier versions lack these.
-    #[serde(default = "yes")]
+    #[cfg_attr(feature = "serde", serde(default = "yes"))]
     pub(crate) skip_far_pairs: bool,
-    #[serde(default = "yes")]
+    #[cfg_attr(feature = "serde", serde(default = "yes"))]
     pub(crate) single_precision: bool,
-    #[serde(default = "yes")]
+    #[cfg_attr(feature = "serde", serde(default = "yes"))]
     pub(crate) coarse_to_fine: bool,
-    #[serde(default)]
+    #[cfg_attr(feature = "serde", serde(default))]
     pub(crate) landmarks: Option<usize>,
-    #[serde(default)]
+    #[cfg_attr(feature = "serde", serde(default))]
     pub(crate) single_start: bool,
 }
 
@@ -284,21 +285,24 @@ impl Params {
 }
 
 /// Parameters that passed [`Params::check`]: what fits.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(transparent))]
 pub struct CheckedParams {
     pub(crate) params: Params,
 }
 
-impl<'de> Deserialize<'de> for CheckedParams {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        let refused = |error: Error| D::Error::custom(format!("its parameters: {error}"));
-        Params::deserialize(deserializer)?.check().map_err(refused)
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for CheckedParams {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let refused = |error: Error| serde::de::Error::custom(format!("its parameters: {error}"));
+        <Params as serde::Deserialize>::deserialize(deserializer)?.check().map_err(refused)
     }
 }
 
 impl CheckedParams {
     /// What stands where parameters are missing: no model has them.
+    #[cfg(feature = "serde")]
     pub(super) fn of_no_model() -> Self {
         Self { params: Ewca::params(0) }
     }

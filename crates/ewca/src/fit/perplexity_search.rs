@@ -1,7 +1,5 @@
 //! The epsilon that gives a wanted perplexity, by continuation (docs/method.md, section 8).
 
-use serde::{Deserialize, Serialize};
-
 use super::model::Perplexity;
 use super::params::{DEFAULT_PERPLEXITY, Params, Smoothing};
 use super::session::MANY_SAMPLES;
@@ -26,7 +24,8 @@ const NEAR_THE_END: f64 = 1e-3;
 const NARROW: f64 = 0.1;
 
 /// An epsilon, and the perplexity there.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Tried {
     epsilon: f64,
     perplexity: f64,
@@ -39,7 +38,8 @@ impl Tried {
 }
 
 /// A bracketed secant iteration on log(perplexity) against log(epsilon): the perplexity rises with epsilon.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct PerplexitySearch {
     target: f64,
     /// The logarithm of the number of samples: perplexities are below it.

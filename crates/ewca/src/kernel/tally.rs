@@ -2,8 +2,6 @@
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use serde::{Deserialize, Serialize};
-
 /// Counts of all passes over the kernels of a layout.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
@@ -16,7 +14,8 @@ pub(super) struct Counts {
 }
 
 /// The counts, kept in a saved fit, so that a resumed one reports the same.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Tally {
     pub passes: usize,
     /// Pairs of tiles in all passes, and those that were computed.

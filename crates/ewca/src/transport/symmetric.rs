@@ -9,8 +9,6 @@
 
 use std::collections::VecDeque;
 
-use serde::{Deserialize, Serialize};
-
 use super::Scalings;
 use crate::kernel::Kernel;
 use crate::matrix::{Matrix, dot};
@@ -24,7 +22,8 @@ const STEP: f64 = 2.0 / 3.0;
 const SAFE_STEP: f64 = 0.5;
 
 /// Solves for potentials; remembers how residuals answered to steps, also from one subspace to the next.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Balancer {
     /// Pairs (change of f, change of r), newest last.
     memory: VecDeque<(Vec<f64>, Vec<f64>)>,
