@@ -46,6 +46,32 @@ pub enum Error {
         /// The length of that row.
         found: usize,
     },
+    /// Columns of different lengths.
+    #[error("column {column} has {found} values where column 0 has {expected}: all columns need the same length")]
+    RaggedColumn {
+        /// The first column that differs.
+        column: usize,
+        /// The length of column 0.
+        expected: usize,
+        /// The length of that column.
+        found: usize,
+    },
+    /// Strides that lead out of the buffer.
+    #[error(
+        "{rows} rows x {columns} columns with strides of {row_stride} and {column_stride} lead beyond the {found} values that were passed"
+    )]
+    Strides {
+        /// Number of rows that were declared.
+        rows: usize,
+        /// Number of columns that were declared.
+        columns: usize,
+        /// The way from one row to the next.
+        row_stride: usize,
+        /// The way from one column to the next.
+        column_stride: usize,
+        /// The buffer's length.
+        found: usize,
+    },
     /// A NaN or an infinity among the data.
     #[error("the value at row {row}, column {column} is {value}: remove or impute it first")]
     NotFinite {

@@ -140,8 +140,8 @@
 //! | `nalgebra` | `Samples::try_from(&dmatrix)`, `Samples::from_nalgebra_columns`; `DMatrixView::from(&matrix)`, `DMatrix::from(matrix)` and back (nalgebra 0.35) |
 //! | `linfa` | module `linfa`: `EwcaParams` with linfa's `Fit`, `EwcaModel` with its `Transformer` (linfa 0.8) |
 //!
-//! Samples are rows everywhere. They are borrowed where the values of each row lie side by side, and copied where they do not (column-major
-//! storage, columns with gaps); a [`Matrix`] is handed out without a copy. All give the same bits as [`Samples::new`].
+//! Samples are rows everywhere. They are borrowed where the values of each row or of each column lie side by side, and copied where neither do
+//! (for slices with other gaps there is [`Samples::strided`]); a [`Matrix`] is handed out without a copy. All give the same bits as [`Samples::new`].
 //!
 //! The method is by Collas, Vayer, Flamary and Breloy, "Entropic Wasserstein Component Analysis" (2023).
 #![deny(unsafe_code)]

@@ -264,6 +264,18 @@ impl Model {
         samples.project(&self.parts.mean, &self.parts.components)
     }
 
+    /// The scores of new samples of any order, with gaps or without: see [`Samples::strided`].
+    pub fn transform_strided<T: Scalar>(
+        &self,
+        data: &[T],
+        rows: usize,
+        row_stride: usize,
+        column_stride: usize,
+    ) -> Result<Matrix> {
+        let samples = Samples::uncentred_strided(data, rows, self.n_features(), row_stride, column_stride)?;
+        samples.project(&self.parts.mean, &self.parts.components)
+    }
+
     /// The scores of new samples in compressed sparse rows (see [`Samples::sparse`]), without making them dense.
     pub fn transform_sparse<T: Scalar>(&self, offsets: &[usize], positions: &[u32], values: &[T]) -> Result<Matrix> {
         let samples = Samples::uncentred_sparse(offsets, positions, values, self.n_features())?;

@@ -154,6 +154,44 @@ impl<'a, T: Scalar> Samples<'a, T> {
         Self::checked(Values::Dense(dense), count, columns)?.centred()
     }
 
+    /// Borrows columns (features) instead of rows, which need not lie one behind the other either: column-major matrices, some columns of a
+    /// table. Results are the same bits as from rows; the work over the data themselves takes a little longer.
+    ///
+    /// ```
+    /// use ewca::Samples;
+    /// let (height, weight) = ([1.0, 3.0, 5.0], [2.0, 4.0, 6.5]);
+    /// let samples = Samples::from_columns(vec![&height, &weight])?;
+    /// assert_eq!(samples.row(2)?, [5.0, 6.5]);
+    /// # Ok::<(), ewca::Error>(())
+    /// ```
+    pub fn from_columns(columns: Vec<&'a [T]>) -> Result<Self> {
+        let rows = columns.first().map_or(0, |column| column.len());
+        if let Some((column, values)) = columns.iter().enumerate().find(|(_, values)| values.len() != rows) {
+            return Err(Error::RaggedColumn { column, expected: rows, found: values.len() });
+        }
+        Self::by_columns(columns, rows, 1)?.centred()
+    }
+
+    /// Borrows a matrix whose value at row i and column j is `data[i * row_stride + j * column_stride]`: of any order, with gaps or without.
+    ///
+    /// ```
+    /// use ewca::Samples;
+    /// // Every other column of a row-major table.
+    /// let table = [1.0, 9.0, 2.0, 9.0, 3.0, 9.0, 4.0, 9.0, 5.0, 9.0, 6.5, 9.0];
+    /// let samples = Samples::strided(&table, 3, 2, 4, 2)?;
+    /// assert_eq!(samples.row(2)?, [5.0, 6.5]);
+    /// # Ok::<(), ewca::Error>(())
+    /// ```
+    pub fn strided(
+        data: &'a [T],
+        rows: usize,
+        columns: usize,
+        row_stride: usize,
+        column_stride: usize,
+    ) -> Result<Self> {
+        Self::uncentred_strided(data, rows, columns, row_stride, column_stride)?.centred()
+    }
+
     /// The same as [`Samples::new`], from rows of their own, which are copied.
     pub fn from_rows<R: AsRef<[T]>>(rows: &[R]) -> Result<Self> {
         let columns = rows.first().map_or(0, |row| row.as_ref().len());
@@ -224,6 +262,39 @@ impl<'a, T: Scalar> Samples<'a, T> {
     /// Samples to be projected with somebody else's mean: any number of them.
     pub(crate) fn uncentred(data: &'a [T], rows: usize, columns: usize) -> Result<Self> {
         Self::from_dense(Cow::Borrowed(data), rows, columns)
+    }
+
+    /// The same for any strides.
+    pub(crate) fn uncentred_strided(
+        data: &'a [T],
+        rows: usize,
+        columns: usize,
+        row_stride: usize,
+        column_stride: usize,
+    ) -> Result<Self> {
+        if rows == 0 || columns == 0 {
+            return Err(Error::Empty { rows, columns });
+        }
+        let way = |count: usize, stride: usize| (count - 1).checked_mul(stride);
+        let last = way(rows, row_stride).zip(way(columns, column_stride)).and_then(|(i, j)| i.checked_add(j));
+        if last.is_none_or(|last| last >= data.len()) {
+            return Err(Error::Strides { rows, columns, row_stride, column_stride, found: data.len() });
+        }
+        if column_stride != 1 {
+            let slices = (0..columns).map(|j| &data[j * column_stride..]).collect();
+            return Self::by_columns(slices, rows, row_stride);
+        }
+        let slices = (0..rows).map(|i| &data[i * row_stride..][..columns]).collect();
+        Self::checked(Values::Dense(Dense { data: Lines::Apart(slices), rows, columns }), rows, columns)
+    }
+
+    fn by_columns(slices: Vec<&'a [T]>, rows: usize, step: usize) -> Result<Self> {
+        let columns = slices.len();
+        if rows == 0 || columns == 0 {
+            return Err(Error::Empty { rows, columns });
+        }
+        let dense = Dense { data: Lines::Columns { columns: slices, step }, rows, columns };
+        Self::checked(Values::Dense(dense), rows, columns)
     }
 
     /// The same for compressed sparse rows.
