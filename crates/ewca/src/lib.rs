@@ -145,6 +145,7 @@
 //!
 //! The method is by Collas, Vayer, Flamary and Breloy, "Entropic Wasserstein Component Analysis" (2023).
 #![deny(unsafe_code)]
+#![warn(clippy::missing_errors_doc, clippy::missing_panics_doc, clippy::must_use_candidate)]
 
 mod error;
 mod fit;

@@ -76,6 +76,7 @@ pub struct Approximation {
 
 impl Approximation {
     /// Whether the plan is off by more than 1 %: then more landmarks are needed, wider neighbourhoods, or the exact kernel.
+    #[must_use]
     pub fn is_poor(&self) -> bool {
         self.marginal_error > 0.01
     }
@@ -100,6 +101,7 @@ pub enum Termination {
 
 impl Termination {
     /// The name in summaries and files.
+    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Converged => "converged",

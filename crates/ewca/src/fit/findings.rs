@@ -65,6 +65,7 @@ pub enum Finding {
 
 impl Finding {
     /// Whether the result should not be used as it is; the others are only good to know.
+    #[must_use]
     pub fn is_warning(&self) -> bool {
         match self {
             Self::NotConverged { .. } | Self::PoorApproximation(_) | Self::Collapsed => true,

@@ -213,12 +213,18 @@ impl Params {
     }
 
     /// Checks what can be checked without data.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] with the first that is out of its range.
     pub fn check(self) -> Result<CheckedParams> {
         self.refuse_what_cannot_be()?;
         Ok(CheckedParams { params: self })
     }
 
     /// The same of parameters that are needed again.
+    ///
+    /// # Errors
+    /// As [`Params::check`].
     pub fn check_ref(&self) -> Result<CheckedParams> {
         self.clone().check()
     }
@@ -274,11 +280,17 @@ impl Params {
     }
 
     /// Checks the parameters and fits.
+    ///
+    /// # Errors
+    /// As [`Params::check`] and [`CheckedParams::fit`].
     pub fn fit<T: Scalar>(self, samples: &Samples<'_, T>) -> Result<Model> {
         self.check()?.fit(samples)
     }
 
     /// Checks the parameters and finds the principal components: see [`CheckedParams::pca`].
+    ///
+    /// # Errors
+    /// As [`Params::check`] and [`CheckedParams::pca`].
     pub fn pca<T: Scalar>(&self, samples: &Samples<'_, T>) -> Result<Pca> {
         self.check_ref()?.pca(samples)
     }
@@ -320,11 +332,13 @@ impl CheckedParams {
     }
 
     /// The number of components k.
+    #[must_use]
     pub fn components(&self) -> usize {
         self.params.components
     }
 
     /// The epsilon that was asked for, unless a perplexity is aimed at.
+    #[must_use]
     pub fn epsilon(&self) -> Option<f64> {
         match self.params.smoothing {
             Smoothing::Epsilon(epsilon) => Some(epsilon),
@@ -333,6 +347,7 @@ impl CheckedParams {
     }
 
     /// The perplexity that was asked for. Where neither is given, [`DEFAULT_PERPLEXITY`] is aimed at.
+    #[must_use]
     pub fn perplexity(&self) -> Option<f64> {
         match self.params.smoothing {
             Smoothing::Perplexity(perplexity) => Some(perplexity),
@@ -341,51 +356,65 @@ impl CheckedParams {
     }
 
     /// The solver that is used: never [`Solver::Auto`].
+    #[must_use]
     pub fn solver(&self) -> Solver {
         self.params.solver.resolved()
     }
 
     /// The relative gradient at which a fit has converged.
+    #[must_use]
     pub fn tolerance(&self) -> f64 {
         self.params.tolerance
     }
 
     /// The most iterations of a start.
+    #[must_use]
     pub fn max_iterations(&self) -> usize {
         self.params.max_iterations
     }
 
     /// The number of random starts beside the others.
+    #[must_use]
     pub fn restarts(&self) -> usize {
         self.params.restarts
     }
 
     /// What random starts come from.
+    #[must_use]
     pub fn seed(&self) -> u64 {
         self.params.seed
     }
 
     /// The number of threads, where one was given.
+    #[must_use]
     pub fn threads(&self) -> Option<usize> {
         self.params.threads
     }
 
     /// The most bytes that a fit may take beside the data, where a limit was given.
+    #[must_use]
     pub fn memory_budget(&self) -> Option<usize> {
         self.params.memory_budget
     }
 
     /// The number of landmarks, where the kernel is approximated.
+    #[must_use]
     pub fn landmarks(&self) -> Option<usize> {
         self.params.landmarks
     }
 
     /// About how many bytes a fit of `samples` x `features` takes beside the data, or an error where that is over the budget.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] where that is over the budget.
     pub fn memory_needed(&self, samples: usize, features: usize) -> Result<usize> {
         self.memory_of_shape(samples, features, false)
     }
 
     /// The same for samples that are streamed.
+    ///
+    /// # Errors
+    /// As [`CheckedParams::memory_needed`].
     pub fn memory_needed_streamed(&self, samples: usize, features: usize) -> Result<usize> {
         self.memory_of_shape(samples, features, true)
     }
@@ -398,6 +427,9 @@ impl CheckedParams {
     }
 
     /// The same for these very samples: those that are streamed, or shared with other processes, take less.
+    ///
+    /// # Errors
+    /// As [`CheckedParams::memory_needed`].
     pub fn memory_needed_for<T: Scalar>(&self, samples: &Samples<'_, T>) -> Result<usize> {
         let shape = Shape::of(samples, self.params.components, self.params.landmarks);
         memory::plan(&shape, self.params.memory_budget).map(|plan| plan.bytes)
@@ -405,27 +437,44 @@ impl CheckedParams {
 
     /// The principal components of the samples, as many as EWCA is to find: what there is at epsilon 0. Threads, memory and
     /// tolerance hold here too.
+    ///
+    /// # Errors
+    /// Where there are more components than the data have directions, all samples are equal, the budget of memory is too small, or samples
+    /// cannot be read.
     pub fn pca<T: Scalar>(&self, samples: &Samples<'_, T>) -> Result<Pca> {
         self.pca_observed(samples, &mut Unobserved)
     }
 
     /// The same with an observer, which may stop it: then the error is [`Error::Stopped`].
+    ///
+    /// # Errors
+    /// As [`CheckedParams::pca`].
     pub fn pca_observed<T: Scalar>(&self, samples: &Samples<'_, T>, observer: &mut dyn Observer) -> Result<Pca> {
         super::pca::pca(samples, &self.params, observer)
     }
 
     /// Fits.
+    ///
+    /// # Errors
+    /// As [`CheckedParams::pca`]; where the start, the perplexity or the landmarks do not fit the samples; and where rounding leaves
+    /// nothing of the loss ([`Error::NotANumber`]).
     pub fn fit<T: Scalar>(&self, samples: &Samples<'_, T>) -> Result<Model> {
         self.fit_observed(samples, &mut Unobserved)
     }
 
     /// Fits under the eyes of an observer, which sees every iteration and may stop the fit. A stopped fit returns its best
     /// model, marked as interrupted.
+    ///
+    /// # Errors
+    /// As [`CheckedParams::fit`], and [`Error::Stopped`] where the observer stops it before its first iteration.
     pub fn fit_observed<T: Scalar>(&self, samples: &Samples<'_, T>, observer: &mut dyn Observer) -> Result<Model> {
         super::fit(samples, &self.params, None, observer)
     }
 
     /// Goes on from a state that an observer saved. The result has the same bits as that of a fit without interruption.
+    ///
+    /// # Errors
+    /// As [`CheckedParams::fit_observed`], and [`Error::State`] where the state belongs to other samples or parameters.
     pub fn resume<T: Scalar>(
         &self,
         samples: &Samples<'_, T>,
@@ -437,12 +486,18 @@ impl CheckedParams {
 
     /// One model for each epsilon, in the given order. They are fitted in ascending order, each from its smaller neighbour's
     /// result, so that the path follows the branch of PCA: coming down from a large epsilon ends in collapsed optima.
+    ///
+    /// # Errors
+    /// As [`CheckedParams::fit`], and [`Error::Parameter`] where an epsilon is not positive and finite.
     pub fn path<T: Scalar>(&self, samples: &Samples<'_, T>, epsilons: &[f64]) -> Result<Vec<Model>> {
         self.path_observed(samples, epsilons, &mut Unobserved)
     }
 
     /// The same under the eyes of an observer. When it stops the path, the models up to there are returned, the last one marked as
     /// interrupted.
+    ///
+    /// # Errors
+    /// As [`CheckedParams::path`], and [`Error::Stopped`] where the observer stops it before its first iteration.
     pub fn path_observed<T: Scalar>(
         &self,
         samples: &Samples<'_, T>,

@@ -62,6 +62,7 @@ fn all_of_it() -> f64 {
 
 impl ModelParts {
     /// What the explained variances are divided by: see [`Model::variance_divisor`].
+    #[must_use]
     pub fn variance_divisor(&self) -> f64 {
         variance_divisor(&self.weights, self.total_count)
     }
@@ -139,12 +140,16 @@ fn refused(what: String) -> Result<()> {
 
 impl Model {
     /// A model of its parts, once it is known that they make one: shapes fit together, numbers are finite, components orthonormal.
+    ///
+    /// # Errors
+    /// [`Error::Model`] with what is wrong.
     pub fn from_parts(parts: ModelParts) -> Result<Self> {
         parts.check()?;
         Ok(Self { parts })
     }
 
     /// What it is made of.
+    #[must_use]
     pub fn into_parts(self) -> ModelParts {
         self.parts
     }

@@ -42,6 +42,9 @@ impl<'a, T: Scalar> Samples<'a, T> {
     /// assert_eq!((samples.rows(), samples.row(2)?), (3, vec![5.0, 6.5]));
     /// # Ok::<(), ewca::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`Samples::new`].
     pub fn from_nalgebra_columns<R: Dim, C: Dim, S: RawStorage<T, R, C, RStride = U1>>(
         matrix: &'a na::Matrix<T, R, C, S>,
     ) -> Result<Self> {

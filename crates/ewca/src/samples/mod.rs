@@ -124,11 +124,17 @@ enum Side {
 
 impl<'a, T: Scalar> Samples<'a, T> {
     /// Borrows a row-major matrix of `rows` samples x `columns` features, each sample with the same weight.
+    ///
+    /// # Errors
+    /// Where there are no values or fewer than 2 samples, where a value is not finite, or is too large or too small to be squared; where the length is not `rows` x `columns`.
     pub fn new(data: &'a [T], rows: usize, columns: usize) -> Result<Self> {
         Self::uncentred(data, rows, columns)?.centred()
     }
 
     /// Takes such a matrix instead of borrowing it.
+    ///
+    /// # Errors
+    /// As [`Samples::new`].
     pub fn from_vec(data: Vec<T>, rows: usize, columns: usize) -> Result<Self> {
         Self::from_dense(Cow::Owned(data), rows, columns)?.centred()
     }
@@ -142,6 +148,9 @@ impl<'a, T: Scalar> Samples<'a, T> {
     /// assert_eq!(samples.row(2)?, [5.0, 6.5]);
     /// # Ok::<(), ewca::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`Samples::new`], and where rows have different lengths.
     pub fn from_slices(rows: Vec<&'a [T]>) -> Result<Self> {
         let (count, columns) = (rows.len(), rows.first().map_or(0, |row| row.len()));
         if columns == 0 {
@@ -164,6 +173,9 @@ impl<'a, T: Scalar> Samples<'a, T> {
     /// assert_eq!(samples.row(2)?, [5.0, 6.5]);
     /// # Ok::<(), ewca::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`Samples::new`], and where columns have different lengths.
     pub fn from_columns(columns: Vec<&'a [T]>) -> Result<Self> {
         let rows = columns.first().map_or(0, |column| column.len());
         if let Some((column, values)) = columns.iter().enumerate().find(|(_, values)| values.len() != rows) {
@@ -182,6 +194,9 @@ impl<'a, T: Scalar> Samples<'a, T> {
     /// assert_eq!(samples.row(2)?, [5.0, 6.5]);
     /// # Ok::<(), ewca::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`Samples::new`], and [`Error::Strides`] where they lead out of `data`.
     pub fn strided(
         data: &'a [T],
         rows: usize,
@@ -193,6 +208,9 @@ impl<'a, T: Scalar> Samples<'a, T> {
     }
 
     /// The same as [`Samples::new`], from rows of their own, which are copied.
+    ///
+    /// # Errors
+    /// As [`Samples::from_slices`].
     pub fn from_rows<R: AsRef<[T]>>(rows: &[R]) -> Result<Self> {
         let columns = rows.first().map_or(0, |row| row.as_ref().len());
         let mut data = Vec::with_capacity(rows.len() * columns);
@@ -217,12 +235,18 @@ impl<'a, T: Scalar> Samples<'a, T> {
     /// assert_eq!(samples.mean(), [0.5, 0.0, 2.5]);
     /// # Ok::<(), ewca::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`Samples::new`], and [`Error::Sparse`] where the three do not make compressed sparse rows.
     pub fn sparse(offsets: &'a [usize], positions: &'a [u32], values: &'a [T], columns: usize) -> Result<Self> {
         Self::uncentred_sparse(offsets, positions, values, columns)?.centred()
     }
 
     /// Samples that are read from their source whenever they are needed, part by part: for tables that are larger than the memory.
     /// This reads them once; a fit reads them once more, or twice if they have more features than it can hold.
+    ///
+    /// # Errors
+    /// As [`Samples::new`], and [`Error::Read`] where the source fails.
     pub fn streamed(source: &'a dyn Source) -> Result<Self> {
         let (rows, columns) = (source.rows(), source.columns());
         if rows == 0 || columns == 0 {
@@ -233,6 +257,9 @@ impl<'a, T: Scalar> Samples<'a, T> {
 
     /// Makes these samples the share of one process in a team: others have other samples, of the same features. All processes of
     /// the team fit together, with the same parameters, and get the same model. Weights are given after this, each process its own.
+    ///
+    /// # Errors
+    /// Where weights or counts were given before, or where the processes have other features, or processors of another kind.
     pub fn with_team(mut self, team: Arc<dyn Team>) -> Result<Self> {
         if self.total_count.is_some() || self.weights.iter().any(|a| *a != self.weights[0]) {
             let expected = "give them after the team, to which they must sum".into();
@@ -353,6 +380,9 @@ impl<'a, T: Scalar> Samples<'a, T> {
     /// matter: a distribution over the samples (the paper's histogram a). Perplexities count samples, whatever their weights.
     ///
     /// A sample of weight 0 takes no part in the fit, but gets scores and a plan row like a new sample.
+    ///
+    /// # Errors
+    /// Where there is not one weight for each sample, one is negative or not finite, or fewer than 2 are positive.
     pub fn with_weights(mut self, weights: &[f64]) -> Result<Self> {
         self.weigh(weights)?;
         self.total_count = None;
@@ -362,6 +392,9 @@ impl<'a, T: Scalar> Samples<'a, T> {
     /// Gives each sample a count: how many samples it stands for, which need not be a whole number. As weights they are the same as
     /// [`Samples::with_weights`]; but perplexities count a sample so many times, so that a count of 3 is as good as the same sample three
     /// times: with the shares q_ij of row i, its perplexity is exp(-sum_j q_ij log(q_ij / count_j)).
+    ///
+    /// # Errors
+    /// As [`Samples::with_weights`], and [`Error::Counts`] where they sum to more than 9e15.
     pub fn with_counts(mut self, counts: &[f64]) -> Result<Self> {
         let sum: f64 = self.weigh(counts)?.iter().sum();
         // Beyond, adding one changes nothing.
@@ -397,27 +430,32 @@ impl<'a, T: Scalar> Samples<'a, T> {
     }
 
     /// Number of samples; in a team, of this process.
+    #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
     /// Number of samples of the whole team; of these where there is none.
+    #[must_use]
     pub fn all_rows(&self) -> usize {
         self.weights.len()
     }
 
     /// Number of features.
+    #[must_use]
     pub fn columns(&self) -> usize {
         self.columns
     }
 
     /// The weights a, which sum to 1; in a team, of all samples.
+    #[must_use]
     pub fn weights(&self) -> &[f64] {
         &self.weights
     }
 
     /// How many samples these stand for: the sum of the counts where they have counts, otherwise the number of samples that carry
     /// weight. Perplexities are below it.
+    #[must_use]
     pub fn count(&self) -> f64 {
         self.total_count.unwrap_or_else(|| self.active().len() as f64)
     }
@@ -428,11 +466,15 @@ impl<'a, T: Scalar> Samples<'a, T> {
     }
 
     /// The weighted mean of each feature.
+    #[must_use]
     pub fn mean(&self) -> &[f64] {
         &self.mean
     }
 
     /// A copy of one sample (of this process).
+    ///
+    /// # Errors
+    /// Where there is no such sample, or it cannot be read.
     pub fn row(&self, row: usize) -> Result<Vec<f64>> {
         if row >= self.rows {
             return Err(Error::NoSuchRow { row, rows: self.rows });

@@ -108,6 +108,9 @@ impl<T: Scalar> Samples<'_, T> {
     }
 
     /// The sum of all features' variances: sum_i a_i |x_i - mean|^2.
+    ///
+    /// # Errors
+    /// Where the samples are streamed and cannot be read.
     pub fn total_variance(&self) -> Result<f64> {
         let weights = &self.weights[self.own()];
         let mut sum = 0.0;

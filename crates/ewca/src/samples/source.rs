@@ -23,6 +23,9 @@ pub trait Source: std::fmt::Debug + Sync {
 
     /// Reads some samples. The text of a failure should name the file; [`Error::Read`] keeps the failure itself. A text becomes
     /// one with `into()`.
+    ///
+    /// # Errors
+    /// Whatever keeps the samples from being read.
     fn read(&self, rows: Range<usize>) -> std::result::Result<Part, Box<dyn std::error::Error + Send + Sync>>;
 }
 

@@ -13,6 +13,7 @@ use crate::transport::Balancer;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[non_exhaustive]
 pub enum EigenvalueBound {
     /// The eigenvalue itself, by an eigen-decomposition of the n x n plan in every iteration.
     Exact,

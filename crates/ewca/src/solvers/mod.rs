@@ -41,6 +41,7 @@ pub enum Solver {
 
 impl Solver {
     /// The name by which people ask for it.
+    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",

@@ -11,6 +11,7 @@ use crate::matrix::{Matrix, qr_factor, symmetric_eigen};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[non_exhaustive]
 pub enum Orthonormalisation {
     /// Q of a QR factorisation: the paper's choice.
     #[default]
