@@ -49,7 +49,7 @@ where
 
 /// What the core needs of a table, free of Python: it can cross threads while Python goes on.
 #[derive(Clone, Copy)]
-pub enum Values<'a> {
+pub enum TableView<'a> {
     Dense64(Lines<'a, f64>),
     Dense32(Lines<'a, f32>),
     Sparse64(Rows<'a, f64>),
@@ -77,14 +77,14 @@ pub struct Rows<'a, T> {
 
 impl Table<'_> {
     /// The numbers, still where Python has them.
-    pub fn values(&self) -> PyResult<Values<'_>> {
+    pub fn values(&self) -> PyResult<TableView<'_>> {
         Ok(match self {
-            Self::Dense64(x) => Values::Dense64(x.lines()?),
-            Self::Dense32(x) => Values::Dense32(x.lines()?),
-            Self::Strided64(x) => Values::Dense64(x.lines()?),
-            Self::Strided32(x) => Values::Dense32(x.lines()?),
-            Self::Sparse64(x) => Values::Sparse64(x.rows()?),
-            Self::Sparse32(x) => Values::Sparse32(x.rows()?),
+            Self::Dense64(x) => TableView::Dense64(x.lines()?),
+            Self::Dense32(x) => TableView::Dense32(x.lines()?),
+            Self::Strided64(x) => TableView::Dense64(x.lines()?),
+            Self::Strided32(x) => TableView::Dense32(x.lines()?),
+            Self::Sparse64(x) => TableView::Sparse64(x.rows()?),
+            Self::Sparse32(x) => TableView::Sparse32(x.rows()?),
         })
     }
 }
@@ -164,19 +164,19 @@ macro_rules! with_samples {
             }
         }
         match $values {
-            $crate::data::Values::Dense64(x) => {
+            $crate::data::TableView::Dense64(x) => {
                 let $samples = weighted(x.samples()?, $weights)?;
                 $body
             }
-            $crate::data::Values::Dense32(x) => {
+            $crate::data::TableView::Dense32(x) => {
                 let $samples = weighted(x.samples()?, $weights)?;
                 $body
             }
-            $crate::data::Values::Sparse64(x) => {
+            $crate::data::TableView::Sparse64(x) => {
                 let $samples = weighted(x.samples()?, $weights)?;
                 $body
             }
-            $crate::data::Values::Sparse32(x) => {
+            $crate::data::TableView::Sparse32(x) => {
                 let $samples = weighted(x.samples()?, $weights)?;
                 $body
             }

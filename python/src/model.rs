@@ -272,10 +272,10 @@ impl PyModel {
                 .map_err(fit_error)
             }
             None => match values {
-                data::Values::Dense64(x) => x.scores(&self.model),
-                data::Values::Dense32(x) => x.scores(&self.model),
-                data::Values::Sparse64(x) => self.model.transform_sparse(x.offsets, x.positions, x.values),
-                data::Values::Sparse32(x) => self.model.transform_sparse(x.offsets, x.positions, x.values),
+                data::TableView::Dense64(x) => x.scores(&self.model),
+                data::TableView::Dense32(x) => x.scores(&self.model),
+                data::TableView::Sparse64(x) => self.model.transform_sparse(x.offsets, x.positions, x.values),
+                data::TableView::Sparse32(x) => self.model.transform_sparse(x.offsets, x.positions, x.values),
             }
             .map_err(fit_error),
         })??;
@@ -338,7 +338,7 @@ impl PyModel {
 }
 
 /// A copy for the steps to work on.
-fn owned(values: data::Values<'_>, features: &[String]) -> Table {
+fn owned(values: data::TableView<'_>, features: &[String]) -> Table {
     fn dense<T: Copy + Into<f64>>(x: Lines<'_, T>) -> Values {
         let Lines { data, rows, columns, row_stride, column_stride } = x;
         let row = |i: usize| (0..columns).map(move |j| data[i * row_stride + j * column_stride].into());
@@ -353,10 +353,10 @@ fn owned(values: data::Values<'_>, features: &[String]) -> Table {
         })
     }
     let values = match values {
-        data::Values::Dense64(x) => dense(x),
-        data::Values::Dense32(x) => dense(x),
-        data::Values::Sparse64(x) => sparse(x),
-        data::Values::Sparse32(x) => sparse(x),
+        data::TableView::Dense64(x) => dense(x),
+        data::TableView::Dense32(x) => dense(x),
+        data::TableView::Sparse64(x) => sparse(x),
+        data::TableView::Sparse32(x) => sparse(x),
     };
     Table::new(values, features.to_vec())
 }

@@ -55,7 +55,7 @@ mod private {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Samples<'a, T: Scalar = f64> {
-    values: Values<'a, T>,
+    values: Storage<'a, T>,
     rows: usize,
     columns: usize,
     member: TeamHandle,
@@ -69,7 +69,7 @@ pub struct Samples<'a, T: Scalar = f64> {
 }
 
 #[derive(Debug, Clone)]
-enum Values<'a, T: Scalar> {
+enum Storage<'a, T: Scalar> {
     Dense(Dense<'a, T>),
     Sparse(Sparse<'a, T>),
     Streamed(Streamed<'a>),
@@ -160,7 +160,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
             return Err(Error::Ragged { row, expected: columns, found: values.len() });
         }
         let dense = Dense { data: Lines::Apart(rows), rows: count, columns };
-        Self::checked(Values::Dense(dense), count, columns)?.centred()
+        Self::checked(Storage::Dense(dense), count, columns)?.centred()
     }
 
     /// Borrows columns (features) instead of rows, which need not lie one behind the other either: column-major matrices, some columns of a
@@ -252,7 +252,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
         if rows == 0 || columns == 0 {
             return Err(Error::Empty { rows, columns });
         }
-        Self::of(Values::Streamed(Streamed::new(source)), rows, columns).centred()
+        Self::of(Storage::Streamed(Streamed::new(source)), rows, columns).centred()
     }
 
     /// Makes these samples the share of one process in a team: others have other samples, of the same features. All processes of
@@ -280,7 +280,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
         let share = self.rows as f64 / all as f64;
         self.mean.iter_mut().for_each(|m| *m *= share);
         self.member.sum(&mut self.mean);
-        if let Values::Streamed(streamed) = &mut self.values {
+        if let Storage::Streamed(streamed) = &mut self.values {
             streamed.reweight(share);
         }
         Ok(self)
@@ -312,7 +312,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
             return Self::by_columns(slices, rows, row_stride);
         }
         let slices = (0..rows).map(|i| &data[i * row_stride..][..columns]).collect();
-        Self::checked(Values::Dense(Dense { data: Lines::Apart(slices), rows, columns }), rows, columns)
+        Self::checked(Storage::Dense(Dense { data: Lines::Apart(slices), rows, columns }), rows, columns)
     }
 
     fn by_columns(slices: Vec<&'a [T]>, rows: usize, step: usize) -> Result<Self> {
@@ -321,7 +321,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
             return Err(Error::Empty { rows, columns });
         }
         let dense = Dense { data: Lines::Columns { columns: slices, step }, rows, columns };
-        Self::checked(Values::Dense(dense), rows, columns)
+        Self::checked(Storage::Dense(dense), rows, columns)
     }
 
     /// The same for compressed sparse rows.
@@ -335,7 +335,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
         if rows == 0 || columns == 0 {
             return Err(Error::Empty { rows, columns });
         }
-        let values = Values::Sparse(Sparse::new(offsets, positions, values, columns)?);
+        let values = Storage::Sparse(Sparse::new(offsets, positions, values, columns)?);
         Self::checked(values, rows, columns)
     }
 
@@ -346,11 +346,11 @@ impl<'a, T: Scalar> Samples<'a, T> {
         if rows.checked_mul(columns) != Some(data.len()) {
             return Err(Error::Shape { rows, columns, expected: rows.saturating_mul(columns), found: data.len() });
         }
-        Self::checked(Values::Dense(Dense { data: Lines::Whole(data), rows, columns }), rows, columns)
+        Self::checked(Storage::Dense(Dense { data: Lines::Whole(data), rows, columns }), rows, columns)
     }
 
     /// Samples whose values are all numbers of a sensible size.
-    fn checked(values: Values<'a, T>, rows: usize, columns: usize) -> Result<Self> {
+    fn checked(values: Storage<'a, T>, rows: usize, columns: usize) -> Result<Self> {
         let samples = Self::of(values, rows, columns);
         let mut largest = 0.0f64;
         samples.each_part(&mut |range, rows| {
@@ -361,7 +361,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
         Ok(samples)
     }
 
-    fn of(values: Values<'a, T>, rows: usize, columns: usize) -> Self {
+    fn of(values: Storage<'a, T>, rows: usize, columns: usize) -> Self {
         let (weights, mean, member) = (Vec::new(), Vec::new(), TeamHandle::default());
         Self { values, rows, columns, member, start: 0, weights, total_count: None, mean }
     }
@@ -480,9 +480,9 @@ impl<'a, T: Scalar> Samples<'a, T> {
             return Err(Error::NoSuchRow { row, rows: self.rows });
         }
         match &self.values {
-            Values::Dense(dense) => Ok(Rows::row(dense, row)),
-            Values::Sparse(sparse) => Ok(Rows::row(sparse, row)),
-            Values::Streamed(streamed) => streamed.row(row),
+            Storage::Dense(dense) => Ok(Rows::row(dense, row)),
+            Storage::Sparse(sparse) => Ok(Rows::row(sparse, row)),
+            Storage::Streamed(streamed) => streamed.row(row),
         }
     }
 
@@ -508,6 +508,6 @@ impl<'a, T: Scalar> Samples<'a, T> {
 
     /// Whether reading the samples again is dear.
     pub(crate) fn is_streamed(&self) -> bool {
-        matches!(self.values, Values::Streamed(_))
+        matches!(self.values, Storage::Streamed(_))
     }
 }
