@@ -165,7 +165,7 @@ class EWCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         Parameters
         ----------
         X : array-like or sparse, n_samples x n_features
-            float64 and float32 arrays in C order and CSR matrices are not copied.
+            float64 and float32 arrays and CSR matrices are not copied.
         y : ignored
         sample_weight : array-like, optional
             Not negative; samples of weight 0 take no part, but get scores and a row of the plan.

@@ -21,7 +21,7 @@ __version__: str
 DEFAULT_COMPONENTS: tuple[int, int]
 DEFAULT_PERPLEXITY: float
 
-_Table = Union[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray, int]]
+_Table = Union[np.ndarray, tuple[np.ndarray, int, int, int, int], tuple[np.ndarray, np.ndarray, np.ndarray, int]]
 _Progress = Optional[Callable[[int, int, float, float, float], None]]
 _Path = Union[str, os.PathLike[str]]
 

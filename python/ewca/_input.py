@@ -8,8 +8,9 @@ from typing import Any, Optional, Union
 
 import numpy as np
 
-#: A C-contiguous array of float64 or float32, or (offsets, positions, values, columns) of compressed sparse rows.
-Table = Union[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray, int]]
+#: A C-contiguous array of float64 or float32; or (memory, rows, columns, row stride, column stride) of one in another order; or
+#: (offsets, positions, values, columns) of compressed sparse rows.
+Table = Union[np.ndarray, tuple[np.ndarray, int, int, int, int], tuple[np.ndarray, np.ndarray, np.ndarray, int]]
 
 
 def is_sparse(x: Any) -> bool:
@@ -28,7 +29,19 @@ def as_table(x: Any) -> Table:
         raise ValueError("Complex data not supported: X holds complex numbers")
     if x.dtype not in (np.float64, np.float32):
         x = x.astype(np.float64)
-    return np.ascontiguousarray(x)
+    return x if x.flags.c_contiguous and x.flags.aligned and x.dtype.isnative else _strided(x)
+
+
+def _strided(x: np.ndarray) -> Table:
+    """The array where it is, whatever its order; a copy where its values lie backwards, or not at whole places."""
+    places = [stride // x.itemsize for stride in x.strides]
+    whole_places = all(stride >= 0 and stride % x.itemsize == 0 for stride in x.strides)
+    if not (whole_places and x.size and x.flags.aligned and x.dtype.isnative):
+        return np.ascontiguousarray(x, dtype=x.dtype.newbyteorder("="))
+    length = 1 + sum((count - 1) * step for count, step in zip(x.shape, places))
+    # All that is in between belongs to the same array, of which x shows a part.
+    memory = np.lib.stride_tricks.as_strided(x, (length,), (x.itemsize,), writeable=False)
+    return memory, x.shape[0], x.shape[1], places[0], places[1]
 
 
 def _compressed_rows(x: Any) -> Table:
@@ -45,9 +58,11 @@ def _compressed_rows(x: Any) -> Table:
 
 def shape(table: Table) -> tuple[int, int]:
     """The number of samples and of features."""
-    if isinstance(table, tuple):
-        return len(table[0]) - 1, table[3]
-    return table.shape[0], table.shape[1]
+    if not isinstance(table, tuple):
+        return table.shape[0], table.shape[1]
+    if len(table) == 5:
+        return table[1], table[2]
+    return len(table[0]) - 1, table[3]
 
 
 def as_weights(weights: Any, n_samples: int) -> Optional[np.ndarray]:

@@ -1,6 +1,6 @@
 //! Fits, paths, and the choice of k and epsilon.
 
-use ewca_eval::{Candidates, Labels, Protocol, Selection, Spread};
+use ewca_eval::{Candidates, EncodedLabels, Protocol, Selection, Spread};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -91,7 +91,7 @@ pub fn select<'py>(
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let values = table.values()?;
-    let labels = Labels::new(&labels);
+    let labels = EncodedLabels::new(&labels);
     let protocol = Protocol { splits, inner_splits, seed };
     let (made, raised) = watched(py, threads, None, |watch| {
         let mut go_on = |_| !watch.stopped();

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::arrays::{by_rows, transposed, vector};
-use crate::data::{self, Rows, matrix};
+use crate::data::{self, Lines, Rows, matrix};
 use crate::error::{file_error, fit_error};
 use crate::plan::PyPlan;
 use crate::run::detached;
@@ -272,10 +272,10 @@ impl PyModel {
                 .map_err(fit_error)
             }
             None => match values {
-                data::Values::Dense64(x, rows, _) => self.model.transform(x, rows),
-                data::Values::Dense32(x, rows, _) => self.model.transform(x, rows),
-                data::Values::Sparse64(x) => self.model.transform_sparse(x.offsets, x.positions, x.values),
-                data::Values::Sparse32(x) => self.model.transform_sparse(x.offsets, x.positions, x.values),
+                data::TableView::Dense64(x) => x.scores(&self.model),
+                data::TableView::Dense32(x) => x.scores(&self.model),
+                data::TableView::Sparse64(x) => self.model.transform_sparse(x.offsets, x.positions, x.values),
+                data::TableView::Sparse32(x) => self.model.transform_sparse(x.offsets, x.positions, x.values),
             }
             .map_err(fit_error),
         })??;
@@ -338,9 +338,11 @@ impl PyModel {
 }
 
 /// A copy for the steps to work on.
-fn owned(values: data::Values<'_>, features: &[String]) -> Table {
-    fn dense<T: Copy + Into<f64>>(x: &[T], rows: usize, columns: usize) -> Values {
-        Values::Dense(DenseValues { rows, columns, data: x.iter().map(|&x| x.into()).collect() })
+fn owned(values: data::TableView<'_>, features: &[String]) -> Table {
+    fn dense<T: Copy + Into<f64>>(x: Lines<'_, T>) -> Values {
+        let Lines { data, rows, columns, row_stride, column_stride } = x;
+        let row = |i: usize| (0..columns).map(move |j| data[i * row_stride + j * column_stride].into());
+        Values::Dense(DenseValues { rows, columns, data: (0..rows).flat_map(row).collect() })
     }
     fn sparse<T: Copy + Into<f64>>(x: Rows<'_, T>) -> Values {
         Values::Sparse(SparseValues {
@@ -351,10 +353,10 @@ fn owned(values: data::Values<'_>, features: &[String]) -> Table {
         })
     }
     let values = match values {
-        data::Values::Dense64(x, rows, columns) => dense(x, rows, columns),
-        data::Values::Dense32(x, rows, columns) => dense(x, rows, columns),
-        data::Values::Sparse64(x) => sparse(x),
-        data::Values::Sparse32(x) => sparse(x),
+        data::TableView::Dense64(x) => dense(x),
+        data::TableView::Dense32(x) => dense(x),
+        data::TableView::Sparse64(x) => sparse(x),
+        data::TableView::Sparse32(x) => sparse(x),
     };
     Table::new(values, features.to_vec())
 }

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from ewca import _input
+import ewca
+from ewca import _ewca, _input
 
 LARGEST_SEED = 2**31 - 1
 
@@ -21,13 +22,49 @@ def test_dense_tables():
     single = np.ones((3, 2), dtype=np.float32)
     assert _input.as_table(single) is single
     columns = np.asfortranarray(np.arange(6.0).reshape(3, 2))
-    assert _input.as_table(columns).flags.c_contiguous
-    np.testing.assert_array_equal(_input.as_table(columns), columns)
+    memory, *places = _input.as_table(columns)
+    assert np.shares_memory(memory, columns) and memory.tolist() == [0, 2, 4, 1, 3, 5] and places == [3, 2, 1, 3]
     assert _input.shape(_input.as_table(columns)) == (3, 2)
     with pytest.raises(ValueError, match="X has 3 dimensions: expected 2"):
         _input.as_table(np.ones((2, 2, 2)))
     with pytest.raises(ValueError, match="Complex data not supported"):
         _input.as_table(np.ones((2, 2)) + 0j)
+
+
+def records(x):
+    """The array as one field of records, whose values do not lie at whole places."""
+    table = np.zeros(x.shape, dtype=np.dtype([("flag", "u1"), ("value", x.dtype)]))
+    table["value"] = x
+    return table["value"]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_arrays_in_any_order_give_the_same_bits(dtype):
+    rng = np.random.default_rng(5)
+    x = (rng.normal(size=(30, 6)) * np.arange(1, 7)).astype(dtype)
+    wide = np.full((60, 20), np.nan, dtype=dtype)
+    wide[1::2, 2:14:2] = x
+    tall = np.full((40, 9), np.nan, dtype=dtype, order="F")
+    tall[3:33, 1:7] = x
+    borrowed = [np.asfortranarray(x), wide[1::2, 2:14:2], tall[3:33, 1:7], np.ascontiguousarray(x.T).T]
+    copied = [np.ascontiguousarray(x[::-1])[::-1], np.ascontiguousarray(x[:, ::-1])[:, ::-1], records(x), x.astype(x.dtype.newbyteorder())]
+    expected = ewca.EWCA(2, epsilon=1.0).fit(x)
+    for array in borrowed + copied:
+        table = _input.as_table(array)
+        memory = table[0] if isinstance(table, tuple) else table
+        assert np.shares_memory(memory, array) == any(array is other for other in borrowed)
+        assert _input.shape(table) == x.shape
+        found = ewca.EWCA(2, epsilon=1.0).fit(array)
+        np.testing.assert_array_equal(found.embedding_, expected.embedding_)
+        np.testing.assert_array_equal(found.components_, expected.components_)
+        np.testing.assert_array_equal(expected.transform(array), expected.transform(x))
+        np.testing.assert_array_equal(expected.transform(array[:1]), expected.transform(x[:1]))
+
+
+def test_strides_that_lead_out_of_the_memory_are_refused():
+    for places in [(3, 2, 2, 1), (2, 2, 2, 2), (2**63, 2, 2, 1), (2, 2, 2**64 - 1, 1), (0, 2, 2, 1), (2, 0, 2, 1)]:
+        with pytest.raises(ValueError, match="the strides lead out of the memory"):
+            _ewca.fit((np.zeros(4), *places), None, _input.settings(1, random_state=0))
 
 
 def test_sparse_tables():

@@ -13,7 +13,8 @@ def peak():
 kind = sys.argv[1]
 small = np.random.default_rng(0).normal(size=(50, 40))
 ewca.EWCA(2, epsilon=1.0).fit(small)
-X = np.empty((400, 100_000), dtype=np.float32 if kind == "float32" else np.float64)
+order = "F" if kind == "fortran" else "C"
+X = np.empty((400, 100_000), dtype=np.float32 if kind == "float32" else np.float64, order=order)
 rng = np.random.default_rng(0)
 for row in X:
     row[:] = rng.normal(size=100_000)
@@ -27,7 +28,7 @@ print(X.nbytes, peak() - before)
 """
 
 
-@pytest.mark.parametrize("kind", ["float64", "float32", "functional"])
+@pytest.mark.parametrize("kind", ["float64", "float32", "functional", "fortran"])
 def test_contiguous_data_are_not_copied(kind):
     out = subprocess.run([sys.executable, "-c", SCRIPT, kind], check=True, capture_output=True, text=True).stdout
     data, grown = map(int, out.split())

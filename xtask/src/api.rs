@@ -137,7 +137,8 @@ impl List {
             }
             return;
         };
-        let line = format!("impl {} for {of}", text(implemented));
+        let needed = features(&block.attrs);
+        let line = format!("impl {} for {of}{needed}", text(implemented));
         let words: Vec<&str> = line.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
         let known = |word: &&&str| self.exported.contains(**word);
         let hidden = |word: &&str| self.defined.contains(*word) && !self.exported.contains(*word);
@@ -176,15 +177,36 @@ fn is_public(visibility: &Visibility, attributes: &[Attribute]) -> bool {
         && !attributes.iter().any(|attribute| text(attribute) == "#[doc(hidden)]")
 }
 
-/// What is derived, and what a caller must heed.
+/// What is derived, also with a feature alone, and what a caller must heed.
 fn attributes(attributes: &[Attribute]) -> String {
     let kept = attributes.iter().filter_map(|attribute| match &attribute.meta {
+        Meta::List(list) if list.path.is_ident("cfg_attr") => {
+            let (feature, given) = with_feature(&list.tokens);
+            given.starts_with("derive").then(|| format!("{given} [feature {feature}]"))
+        }
         Meta::List(list) if list.path.is_ident("derive") => Some(format!("derive({})", text(&list.tokens))),
         meta if meta.path().is_ident("non_exhaustive") => Some("non_exhaustive".to_string()),
         meta if meta.path().is_ident("must_use") => Some("must_use".to_string()),
         _ => None,
     });
     kept.map(|attribute| format!(" #{attribute}")).collect()
+}
+
+/// The feature that an item needs, as a suffix.
+fn features(attributes: &[Attribute]) -> String {
+    let needed = attributes.iter().filter_map(|attribute| match &attribute.meta {
+        Meta::List(list) if list.path.is_ident("cfg") => Some(with_feature(&list.tokens).0),
+        _ => None,
+    });
+    needed.map(|feature| format!("  [feature {feature}]")).collect()
+}
+
+/// `feature = "name", what` in two; other conditions are not known here.
+fn with_feature(tokens: &impl ToTokens) -> (String, String) {
+    let condition = text(tokens);
+    let (condition, given) = condition.split_once(',').unwrap_or((&condition, ""));
+    let name = condition.strip_prefix("feature = \"").and_then(|rest| rest.strip_suffix('"'));
+    (name.unwrap_or_else(|| panic!("an unknown condition: {condition}")).into(), given.trim().into())
 }
 
 /// A field without its documentation.

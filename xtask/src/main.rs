@@ -38,6 +38,9 @@ const DENY_WARNINGS: [&str; 3] = ["--", "-D", "warnings"];
 /// What the library can do with other crates (crates/ewca/Cargo.toml), which nothing else here is built with. So it is built once more for
 /// these tests, in a hurry.
 const INTEROP: [&str; 2] = ["--features", "ewca/faer,ewca/linfa,ewca/nalgebra,ewca/ndarray"];
+/// The library by itself, as others build it: without features, and with each alone.
+const LIBRARY: [&str; 8] = ["cargo", "clippy", "-p", "ewca", "--lib", "--profile", "quick", "--locked"];
+const LIBRARY_FEATURES: [&str; 6] = ["", "serde", "faer", "linfa", "nalgebra", "ndarray"];
 const UNOPTIMISED: [&str; 2] = ["--config", "profile.quick.opt-level=0"];
 const BUILD: [&str; 6] = ["cargo", "build", "--workspace", "--profile", "quick", "--locked"];
 
@@ -81,6 +84,12 @@ fn test() -> Result<(), String> {
         "lints of optional features",
         &[&CLIPPY[..], features, &INTEROP, &["--test", "interop"], &DENY_WARNINGS].concat(),
     )?;
+    for feature in LIBRARY_FEATURES {
+        step(
+            &format!("the library with {feature}"),
+            &[&LIBRARY[..], &["--features", feature], &DENY_WARNINGS].concat(),
+        )?;
+    }
     preparing.join().map_err(|_| "preparing Python failed".to_string())??;
     if run_quietly(&["cargo", "deny", "--version"]).is_err() {
         // Without optimisation and symbols: it builds in half the time and runs for a second.

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 /// What each crate may depend on, of this workspace.
 const CRATES: [(&str, &[&str]); 8] = [
-    ("crates/ewca", &[]),
+    // Itself for its tests, with features.
+    ("crates/ewca", &["ewca"]),
     ("crates/ewca-io", &["ewca"]),
     ("crates/ewca-eval", &["ewca"]),
     ("crates/ewca-paper", &["ewca", "ewca-eval"]),
@@ -67,6 +68,32 @@ fn rooms_use_those_below_them_alone() {
             }
         }
     }
+}
+
+#[test]
+fn the_walk_leads_through_files_that_exist_each_once() {
+    let document = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let (_, walk) = document.split_once("## The walk of").unwrap();
+    let walk = walk.split_once("\n\n").unwrap().1.split("\n## ").next().unwrap();
+    let (mut folder, mut seen) = ("", BTreeSet::new());
+    for line in walk.lines() {
+        let named = || line.split('`').skip(1).step_by(2);
+        if let Some(crate_folder) = named().find(|name| name.starts_with("crates/")) {
+            folder = crate_folder;
+        }
+        let folder = match line {
+            _ if line.contains("(io)") => "crates/ewca-io/src",
+            _ if line.contains("(ewca)") => "crates/ewca/src",
+            _ => folder,
+        };
+        let numbered = line.starts_with(|c: char| c.is_ascii_digit());
+        for path in named().filter(|name| numbered && name.ends_with(".rs")).map(|name| format!("{folder}/{name}")) {
+            assert!(root().join(&path).is_file(), "the walk names {path}, which does not exist");
+            assert!(seen.insert(path.clone()), "the walk names {path} twice");
+        }
+    }
+    // All of it was understood: the program, files and the method.
+    assert!(seen.len() > 30, "{seen:#?}");
 }
 
 /// The files of a room: one, or those of a folder and of the folders in it.

@@ -25,7 +25,7 @@ pub use neighbours::{Neighbours, errors_of_new, nearest_others};
 pub use protocol::Protocol;
 pub use ranks::spearman;
 pub use select::{Candidates, Cell, Method, Recommendation, Selection, select};
-pub use splits::{Labels, Split};
+pub use splits::{EncodedLabels, Split};
 pub use spread::Spread;
 pub use strict::{StrictCell, strict};
 pub use wilcoxon::wilcoxon;

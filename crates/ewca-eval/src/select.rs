@@ -4,7 +4,7 @@ use ewca::{Ewca, Matrix, Model, Samples, Scalar};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::{Labels, Neighbours, Protocol, Split, Spread};
+use crate::{EncodedLabels, Neighbours, Protocol, Split, Spread};
 
 /// One number of components: errors of the nearest neighbour, in percent, over the splits.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -146,7 +146,7 @@ fn smallest(values: impl Iterator<Item = f64> + Clone) -> usize {
 /// Judges each k of `ks`, and chooses among `epsilons` for it, as far as they are `candidates`. `fitted` is called after each k, and may stop by returning false.
 pub fn select<T: Scalar>(
     samples: &Samples<'_, T>,
-    labels: &Labels,
+    labels: &EncodedLabels,
     ks: &[usize],
     epsilons: &[f64],
     candidates: Candidates,

@@ -6,14 +6,14 @@ use rand_chacha::ChaCha8Rng;
 
 /// Labels as numbers, in order of first appearance.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Labels {
+pub struct EncodedLabels {
     /// The class of each sample.
     pub classes: Vec<usize>,
     /// The names of the classes.
     pub names: Vec<String>,
 }
 
-impl Labels {
+impl EncodedLabels {
     /// Numbers the distinct texts.
     pub fn new<S: AsRef<str>>(texts: &[S]) -> Self {
         let mut names: Vec<String> = Vec::new();
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn labels_are_numbered_by_appearance() {
-        let labels = Labels::new(&["b", "a", "b", "c"]);
+        let labels = EncodedLabels::new(&["b", "a", "b", "c"]);
         assert_eq!(labels.classes, [0, 1, 0, 2]);
         assert_eq!(labels.names, ["b", "a", "c"]);
     }

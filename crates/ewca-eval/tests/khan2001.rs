@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use ewca::{Samples, geometric};
-use ewca_eval::{Candidates, Labels, Protocol, select};
+use ewca_eval::{Candidates, EncodedLabels, Protocol, select};
 
 fn khan2001() -> (Vec<f64>, Vec<String>) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/khan2001.csv.gz");
@@ -23,7 +23,7 @@ const SPLITS: usize = 400;
 #[test]
 fn accuracies_agree_for_three_seeds() {
     let (data, labels) = khan2001();
-    let labels = Labels::new(&labels);
+    let labels = EncodedLabels::new(&labels);
     let samples = Samples::new(&data, 63, 2308).unwrap();
     let epsilons = geometric(5.0, 200.0, 20);
     // k, PCA, EWCA, in percent.

@@ -1,9 +1,8 @@
 //! How much memory reading a file will take, told from its beginning.
 
-use crate::error::file_name;
 use crate::read::HEAD;
 use crate::source::{self, Kind, OpenFile, is_gzip, is_zstd};
-use crate::{Format, ReadOptions, TableFile, arrow, csv, h5ad, mat, mtx, npy, npz, tenx};
+use crate::{Format, ReadOptions, TableFile, arrow, csv, h5ad, mat, mtx, npy, npz};
 
 /// As much text as is looked at: some lines of a table of a hundred thousand columns.
 const SAMPLE: usize = 1 << 22;
@@ -81,9 +80,10 @@ fn forecast(table: &mut TableFile, options: &ReadOptions) -> Option<Forecast> {
     let path = table.path()?.to_path_buf();
     let (path, file) = (path.as_path(), table.name().to_string());
     if let Kind::Folder = source::kind_of(path, &file).ok()? {
-        let matrix = tenx::matrix(path).ok()?;
+        let matrix = table.matrix().ok()??;
+        let file = matrix.name().to_string();
         // The matrix has genes in rows.
-        let (shape, held) = text_shape(TableFile::at(&matrix).opened().ok()??, &file_name(&matrix), options)?;
+        let (shape, held) = text_shape(matrix.opened().ok()??, &file, options)?;
         let shape = shape.turned();
         return Some(summed(shape, held.saturating_add(shape.times(2)), options));
     }

@@ -35,17 +35,19 @@ pub struct TableFile {
     /// The file, once its beginning has been looked at.
     opened: Option<OpenFile>,
     loaded: Option<Bytes>,
+    /// The matrix of a 10x folder, once its beginning has been looked at.
+    matrix: Option<Box<TableFile>>,
 }
 
 impl TableFile {
     /// The file, the 10x folder or the pipe at `path`. Nothing is opened yet.
     pub fn at(path: &Path) -> TableFile {
-        TableFile { path: Some(path.into()), file: file_name(path), opened: None, loaded: None }
+        TableFile { path: Some(path.into()), file: file_name(path), opened: None, loaded: None, matrix: None }
     }
 
     /// Bytes that are here already, and plain. `name` stands for the file in messages.
     pub fn of_bytes(bytes: Vec<u8>, name: &str) -> TableFile {
-        TableFile { path: None, file: one_line(name), opened: None, loaded: Some(bytes.into()) }
+        TableFile { path: None, file: one_line(name), opened: None, loaded: Some(bytes.into()), matrix: None }
     }
 
     /// The path, if there is one.
@@ -78,7 +80,7 @@ impl TableFile {
     pub(crate) fn streamed(&mut self, options: &ReadOptions) -> Result<Option<(Format, Draft)>, Error> {
         let Some(path) = self.path.clone().filter(|_| self.loaded.is_none()) else { return Ok(None) };
         if kind_of(&path, &self.file)? == Kind::Folder {
-            return Ok(Some((Format::TenX, tenx::read(&path, options)?)));
+            return Ok(Some((Format::TenX, tenx::read(&path, self.matrix.take(), options)?)));
         }
         let file = self.file.clone();
         let Some(opened) = self.opened()? else { return Ok(None) };
@@ -94,6 +96,16 @@ impl TableFile {
             return reader.map(|reader| Ok((Format::Npy, npy::read(reader, Some(length), &file)?))).transpose();
         }
         Ok(None)
+    }
+
+    /// The matrix of the 10x folder at the path, which is kept for the reading.
+    pub(crate) fn matrix(&mut self) -> Result<Option<&mut TableFile>, Error> {
+        if self.matrix.is_none()
+            && let Some(folder) = &self.path
+        {
+            self.matrix = Some(Box::new(TableFile::at(&tenx::matrix(folder)?)));
+        }
+        Ok(self.matrix.as_deref_mut())
     }
 
     /// The file at the path, opened once; nothing where there is none that may be opened again.
@@ -206,6 +218,24 @@ mod tests {
             fs::write(&path, "other,table\n5,6\n").unwrap();
             let found = table.read(&ReadOptions::default()).unwrap();
             assert_eq!((found.features.join(" "), found.values.stored()), ("x y".into(), &[1.0, 2.0, 3.0, 4.0][..]));
+        }
+    }
+
+    /// The same of the matrix in a 10x folder.
+    #[cfg(unix)]
+    #[test]
+    fn the_matrix_of_a_folder_is_opened_once() {
+        for name in ["tenx2", "tenx3"] {
+            let folder = tempfile::tempdir().unwrap();
+            for file in fs::read_dir(golden(name)).unwrap().map(|file| file.unwrap().path()) {
+                fs::copy(&file, folder.path().join(file.file_name().unwrap())).unwrap();
+            }
+            let wanted = TableFile::at(&golden(name)).read(&ReadOptions::default()).unwrap();
+            let mut table = TableFile::at(folder.path());
+            assert_eq!(table.forecast(&ReadOptions::default()).unwrap().rows, wanted.rows());
+            fs::remove_file(tenx::matrix(folder.path()).unwrap()).unwrap();
+            let found = table.read(&ReadOptions::default()).unwrap();
+            assert_eq!((&found.features, found.values.stored()), (&wanted.features, wanted.values.stored()));
         }
     }
 

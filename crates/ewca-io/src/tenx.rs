@@ -10,18 +10,23 @@ use std::path::{Path, PathBuf};
 use crate::error::{counted, file_name, phrase};
 use crate::finish::Draft;
 use crate::source::{self, Kind, kind_of};
-use crate::{Error, OptionName, Place, ReadOptions, mtx};
+use crate::{Error, OptionName, Place, ReadOptions, TableFile, mtx};
 
-/// Reads a folder.
-pub(crate) fn read(folder: &Path, options: &ReadOptions) -> Result<Draft, Error> {
+/// Reads a folder, whose matrix may be open already.
+pub(crate) fn read(folder: &Path, opened: Option<Box<TableFile>>, options: &ReadOptions) -> Result<Draft, Error> {
     if options.transpose {
         return Err(Error::Options {
             problem: "a 10x folder always gives barcodes as samples".into(),
             advice: phrase!["leave out ", OptionName::Transpose],
         });
     }
-    let matrix = matrix(folder)?;
-    let mut draft = mtx::read(&source::load(&matrix, options)?, &file_name(&matrix))?;
+    let mut matrix = match opened {
+        Some(matrix) => matrix,
+        None => Box::new(TableFile::at(&matrix(folder)?)),
+    };
+    let mut draft = mtx::read(&matrix.bytes(options)?, matrix.name())?;
+    // Its bytes are not held beside what becomes of them.
+    drop(matrix);
     draft.values = draft.values.transposed();
     draft.features = Some(names(folder, &["features.tsv", "genes.tsv"], draft.values.columns(), options)?);
     draft.ids = Some(names(folder, &["barcodes.tsv"], draft.values.rows(), options)?);

@@ -1,5 +1,9 @@
 //! What can go wrong, said once and said fully.
 
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
 /// Everything the library refuses to do. A message names the culprit (row, column, parameter) and the way out.
 ///
 /// Rows and columns are counted from 0, as in the arrays that were passed in.
@@ -40,6 +44,32 @@ pub enum Error {
         /// The length of row 0.
         expected: usize,
         /// The length of that row.
+        found: usize,
+    },
+    /// Columns of different lengths.
+    #[error("column {column} has {found} values where column 0 has {expected}: all columns need the same length")]
+    RaggedColumn {
+        /// The first column that differs.
+        column: usize,
+        /// The length of column 0.
+        expected: usize,
+        /// The length of that column.
+        found: usize,
+    },
+    /// Strides that lead out of the buffer.
+    #[error(
+        "{rows} rows x {columns} columns with strides of {row_stride} and {column_stride} lead beyond the {found} values that were passed"
+    )]
+    Strides {
+        /// Number of rows that were declared.
+        rows: usize,
+        /// Number of columns that were declared.
+        columns: usize,
+        /// The way from one row to the next.
+        row_stride: usize,
+        /// The way from one column to the next.
+        column_stride: usize,
+        /// The buffer's length.
         found: usize,
     },
     /// A NaN or an infinity among the data.
@@ -145,10 +175,10 @@ pub enum Error {
         iteration: usize,
     },
     /// Samples that could not be read from their source.
-    #[error("{message}")]
+    #[error("{source}")]
     Read {
-        /// What the source said.
-        message: String,
+        /// What the source said: [`std::error::Error::source`] returns it as it was.
+        source: Cause,
     },
     /// Processes of a team that came to different results.
     #[error(
@@ -193,6 +223,37 @@ pub enum Error {
         /// The matrix's order.
         order: usize,
     },
+}
+
+/// An error of whoever was asked, behind one of ours. Causes are equal that say the same.
+#[derive(Debug, Clone)]
+pub struct Cause(Arc<dyn std::error::Error + Send + Sync>);
+
+impl Cause {
+    pub(crate) fn new(error: Box<dyn std::error::Error + Send + Sync>) -> Self {
+        Self(error.into())
+    }
+}
+
+// No error itself, so that nothing stands between ours and what caused it.
+impl Deref for Cause {
+    type Target = dyn std::error::Error + Send + Sync;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.0
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(to)
+    }
+}
+
+impl PartialEq for Cause {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_string() == other.to_string()
+    }
 }
 
 /// Shorthand for results of this crate.

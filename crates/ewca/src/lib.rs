@@ -134,16 +134,18 @@
 //!
 //! | feature | what it adds |
 //! |---|---|
+//! | `serde` | `Serialize` and `Deserialize` for models, parameters, states of fits, and what they are made of |
 //! | `ndarray` | `Samples::try_from(array.view())`; `ArrayView2::from(&matrix)`, `Array2::from(matrix)` and back (ndarray 0.17) |
 //! | `faer` | `Samples::try_from(mat.as_ref())`; `MatRef::from(&matrix)` and back (faer 0.24) |
 //! | `nalgebra` | `Samples::try_from(&dmatrix)`, `Samples::from_nalgebra_columns`; `DMatrixView::from(&matrix)`, `DMatrix::from(matrix)` and back (nalgebra 0.35) |
 //! | `linfa` | module `linfa`: `EwcaParams` with linfa's `Fit`, `EwcaModel` with its `Transformer` (linfa 0.8) |
 //!
-//! Samples are rows everywhere. They are borrowed where the values of each row lie side by side, and copied where they do not (column-major
-//! storage, columns with gaps); a [`Matrix`] is handed out without a copy. All give the same bits as [`Samples::new`].
+//! Samples are rows everywhere. They are borrowed where the values of each row or of each column lie side by side, and copied where neither do
+//! (for slices with other gaps there is [`Samples::strided`]); a [`Matrix`] is handed out without a copy. All give the same bits as [`Samples::new`].
 //!
 //! The method is by Collas, Vayer, Flamary and Breloy, "Entropic Wasserstein Component Analysis" (2023).
 #![deny(unsafe_code)]
+#![warn(clippy::missing_errors_doc, clippy::missing_panics_doc, clippy::must_use_candidate)]
 
 mod error;
 mod fit;
@@ -162,7 +164,7 @@ extern crate self as ewca;
 mod testing;
 mod transport;
 
-pub use error::{Error, Result};
+pub use error::{Cause, Error, Result};
 pub use fit::{
     Approximation, Certificate, CheckedParams, Control, DEFAULT_COMPONENTS, DEFAULT_EPSILONS, DEFAULT_PERPLEXITY, Ewca,
     Finding, FitState, Iteration, Model, ModelParts, Observer, Params, Pca, Perplexity, Phase, Progress, Start,

@@ -7,14 +7,14 @@ use std::ops::Range;
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
-use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::parallel;
 
 /// A dense column-major matrix of `f64`.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "Unchecked")]
+#[derive(Debug, Clone, PartialEq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(try_from = "Unchecked"))]
 pub struct Matrix {
     rows: usize,
     columns: usize,
@@ -22,13 +22,15 @@ pub struct Matrix {
 }
 
 /// A matrix as it comes from a file.
-#[derive(Deserialize)]
+#[cfg(feature = "serde")]
+#[derive(serde::Deserialize)]
 struct Unchecked {
     rows: usize,
     columns: usize,
     data: Vec<f64>,
 }
 
+#[cfg(feature = "serde")]
 impl TryFrom<Unchecked> for Matrix {
     type Error = Error;
 
@@ -39,6 +41,7 @@ impl TryFrom<Unchecked> for Matrix {
 
 impl Matrix {
     /// A matrix of zeros.
+    #[must_use]
     pub fn zeros(rows: usize, columns: usize) -> Self {
         Self { rows, columns, data: vec![0.0; rows * columns] }
     }
@@ -53,6 +56,9 @@ impl Matrix {
     }
 
     /// A matrix from its rows, one after the other.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] where the length is not `rows` x `columns`.
     pub fn from_row_major(rows: usize, columns: usize, data: &[f64]) -> Result<Self> {
         if rows.checked_mul(columns) != Some(data.len()) {
             return Err(Error::Shape { rows, columns, expected: rows.saturating_mul(columns), found: data.len() });
@@ -61,6 +67,9 @@ impl Matrix {
     }
 
     /// A matrix from its columns, one after the other.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] where the length is not `rows` x `columns`.
     pub fn from_column_major(rows: usize, columns: usize, data: Vec<f64>) -> Result<Self> {
         if rows.checked_mul(columns) != Some(data.len()) {
             return Err(Error::Shape { rows, columns, expected: rows.saturating_mul(columns), found: data.len() });
@@ -69,11 +78,13 @@ impl Matrix {
     }
 
     /// Number of rows.
+    #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
     /// Number of columns.
+    #[must_use]
     pub fn columns(&self) -> usize {
         self.columns
     }
@@ -82,6 +93,7 @@ impl Matrix {
     ///
     /// # Panics
     /// If it is outside the matrix.
+    #[must_use]
     pub fn get(&self, row: usize, column: usize) -> f64 {
         assert!(row < self.rows && column < self.columns, "({row}, {column}) is outside the matrix");
         self.data[column * self.rows + row]
@@ -100,6 +112,7 @@ impl Matrix {
     ///
     /// # Panics
     /// If there is no such column.
+    #[must_use]
     pub fn column(&self, column: usize) -> &[f64] {
         &self.data[column * self.rows..(column + 1) * self.rows]
     }
@@ -116,26 +129,31 @@ impl Matrix {
     ///
     /// # Panics
     /// If there is no such row.
+    #[must_use]
     pub fn row(&self, row: usize) -> Vec<f64> {
         (0..self.columns).map(|j| self.get(row, j)).collect()
     }
 
     /// All entries, column after column.
+    #[must_use]
     pub fn as_column_major(&self) -> &[f64] {
         &self.data
     }
 
     /// All entries, column after column, without a copy.
+    #[must_use]
     pub fn into_column_major(self) -> Vec<f64> {
         self.data
     }
 
     /// A copy of all entries, row after row.
+    #[must_use]
     pub fn to_row_major(&self) -> Vec<f64> {
         (0..self.rows).flat_map(|i| (0..self.columns).map(move |j| self.get(i, j))).collect()
     }
 
     /// The transpose.
+    #[must_use]
     pub fn transposed(&self) -> Self {
         Self::from_fn(self.columns, self.rows, |i, j| self.get(j, i))
     }
@@ -144,6 +162,7 @@ impl Matrix {
     ///
     /// # Panics
     /// If there are fewer.
+    #[must_use]
     pub fn leading_columns(&self, columns: usize) -> Self {
         Self { rows: self.rows, columns, data: self.data[..columns * self.rows].to_vec() }
     }
@@ -189,6 +208,7 @@ impl Matrix {
     }
 
     /// The identity matrix.
+    #[must_use]
     pub fn identity(order: usize) -> Self {
         Self::from_fn(order, order, |i, j| if i == j { 1.0 } else { 0.0 })
     }

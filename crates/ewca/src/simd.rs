@@ -23,6 +23,7 @@ impl Simd {
     const ALL: [Self; 3] = [Self::Avx512, Self::Avx2, Self::Portable];
 
     /// The name by which `EWCA_SIMD` chooses it.
+    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Avx512 => "avx512",
@@ -32,12 +33,16 @@ impl Simd {
     }
 
     /// What this processor has, widest first.
+    #[must_use]
     pub fn available() -> Vec<Self> {
         Self::ALL.into_iter().filter(|simd| simd.is_available()).collect()
     }
 
     /// What fits use: the widest that this processor has, or what the environment variable `EWCA_SIMD` names (`avx512`, `avx2` or
     /// `portable`), looked at once. Fits are refused where it names something else, or what the processor lacks.
+    ///
+    /// # Errors
+    /// Where `EWCA_SIMD` names vectors that there are not, or that this processor lacks.
     pub fn chosen() -> Result<Self> {
         static CHOSEN: OnceLock<Result<Simd>> = OnceLock::new();
         CHOSEN.get_or_init(|| Self::named(std::env::var_os(VARIABLE).map(|name| name.to_string_lossy().into()))).clone()

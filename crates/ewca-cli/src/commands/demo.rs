@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use ewca::{Ewca, Matrix, Model, Params, Pca, Samples, geometric};
-use ewca_eval::{Labels, Neighbours, errors_of_new};
+use ewca_eval::{EncodedLabels, Neighbours, errors_of_new};
 use ewca_io::{Missing, ModelFile, Preprocessing, ReadOptions, RoleColumns, read_table_from};
 
 use crate::args::{DemoJob, ReportWish};
@@ -219,7 +219,7 @@ fn against_pca(spreads: &[Spread], train: &Dataset, test: &Dataset) -> String {
         format!("among the {}", train.rows()),
         format!("of the {} new", test.rows())
     );
-    let classes = Labels::new(&[train.labels(), test.labels()].concat()).classes;
+    let classes = EncodedLabels::new(&[train.labels(), test.labels()].concat()).classes;
     let (known, new) = classes.split_at(train.rows());
     for Spread { name, variance, scores, new_scores, .. } in spreads {
         let variance = percent(*variance);

@@ -1,6 +1,6 @@
 //! `ewca reproduce`: the paper's experiments, as figures in a folder.
 
-use ewca_eval::Labels;
+use ewca_eval::EncodedLabels;
 use ewca_io::Preprocessing;
 use ewca_paper::Error;
 use ewca_paper::experiments::{Effort, ExperimentReport, Study, page, run as run_experiments};
@@ -33,7 +33,7 @@ pub fn run(job: &ReproduceJob, console: Console) -> Result<Outcome, Failure> {
     let name = job.table.as_ref().map_or(EMBEDDED.into(), |table| table.input.short_name());
     let refused = |source| Failure::Fit { file: name.clone(), source };
     let samples = data.as_ref().map(Dataset::samples).transpose().map_err(refused)?;
-    let labels = data.as_ref().map(|data| Labels::new(data.labels()));
+    let labels = data.as_ref().map(|data| EncodedLabels::new(data.labels()));
     let study = match (&samples, &labels) {
         (Some(samples), Some(labels)) => {
             let (components, epsilons) = grid(job, samples.rows(), samples.columns());

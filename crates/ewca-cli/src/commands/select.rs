@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use ewca::{Ewca, Model, Pca, Samples};
-use ewca_eval::{Candidates, Labels, Method, Recommendation, Selection, Spread, select};
+use ewca_eval::{Candidates, EncodedLabels, Method, Recommendation, Selection, Spread, select};
 use ewca_io::{Frame, TextColumn, write_table};
 use serde_json::json;
 
@@ -44,7 +44,7 @@ pub fn run(job: &SelectJob, console: Console) -> Result<Outcome, Failure> {
         let outcome = suggest(&samples, &pca, job, console).map_err(refused)?;
         return Ok(outcome.allowing_doubtful(job.allow_unconverged));
     }
-    let labels = Labels::new(data.labels());
+    let labels = EncodedLabels::new(data.labels());
     if labels.names.len() < 2 {
         let problem =
             format!("all samples have the label '{}'; name a column with at least 2 classes", labels.names[0]);

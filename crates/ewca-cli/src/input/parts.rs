@@ -1,5 +1,6 @@
 //! Tables that are not held whole: read part by part, or each process its own rows.
 
+use std::error::Error;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -10,7 +11,6 @@ use ewca_io::{
 };
 
 use crate::console::failure::Failure;
-use crate::console::flags::in_flags;
 use crate::input::table::Dataset;
 use crate::run::interrupt;
 
@@ -165,9 +165,9 @@ impl ewca::Source for StreamedTable {
         self.part_rows
     }
 
-    fn read(&self, rows: Range<usize>) -> Result<Part, String> {
+    fn read(&self, rows: Range<usize>) -> Result<Part, Box<dyn Error + Send + Sync>> {
         let rows = self.own.start + rows.start..self.own.start + rows.end;
-        let table = self.read_rows(rows).map_err(|error| in_flags(&error.message()))?;
+        let table = self.read_rows(rows).map_err(Failure::from)?;
         Ok(match table.values {
             Values::Dense(dense) => Part::Dense(dense.data),
             Values::Sparse(sparse) => {

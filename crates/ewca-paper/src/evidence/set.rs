@@ -1,6 +1,6 @@
 //! A labelled set, made ready.
 
-use ewca_eval::Labels;
+use ewca_eval::EncodedLabels;
 
 /// Classes with fewer samples are left out: each half of a split must have two of each class, so that it can be split again.
 pub const FEWEST: usize = 4;
@@ -17,7 +17,7 @@ pub struct EvidenceSet {
     /// Number of features.
     pub features: usize,
     /// The classes.
-    pub labels: Labels,
+    pub labels: EncodedLabels,
     /// Whether logarithms were taken.
     pub logged: bool,
     /// Samples that were left out, since their class is too small.
@@ -47,7 +47,7 @@ impl EvidenceSet {
             study: study.into(),
             data: values,
             features,
-            labels: Labels::new(&names),
+            labels: EncodedLabels::new(&names),
             logged,
             left_out: labels.len() - kept.len(),
         }

@@ -3,7 +3,7 @@
 use ewca_eval::{Cell, Selection, Spread, StrictCell};
 
 use super::drawing::{EWCA, PCA, RAW};
-use super::{ExperimentReport, Fact, Study};
+use super::{Comparison, ExperimentReport, Study};
 use crate::figures::{Axis, BoxSummary, Figure, Key, Marker, Page, Panel, Series, Tidy, legend_rows};
 
 const LABEL: &str = "misclassified (%)";
@@ -180,7 +180,7 @@ fn epsilons(study: &Study<'_>, selection: &Selection) -> Figure {
     Figure::new("accuracy-epsilon", "The chosen epsilon against k", caption, &page, table)
 }
 
-fn facts(study: &Study<'_>, selection: &Selection, strict: &[StrictSpread]) -> Vec<Fact> {
+fn facts(study: &Study<'_>, selection: &Selection, strict: &[StrictSpread]) -> Vec<Comparison> {
     let khan = study.name == "khan2001";
     let breast = study.samples.rows() == 151 && study.samples.columns() == 54675;
     let published = |k: usize| match k {
@@ -189,7 +189,7 @@ fn facts(study: &Study<'_>, selection: &Selection, strict: &[StrictSpread]) -> V
         _ => None,
     };
     let independent = INDEPENDENT_RAW.to_string();
-    let mut facts = vec![Fact::new(
+    let mut facts = vec![Comparison::new(
         "all features: misclassified (%)",
         khan.then_some(format!("{independent} (independent computation)")).as_deref(),
         format!("{:.1}", selection.raw.mean),
@@ -203,7 +203,7 @@ fn facts(study: &Study<'_>, selection: &Selection, strict: &[StrictSpread]) -> V
             ours.push_str(&format!("; strict: PCA {:.1}, EWCA {:.1}", row.pca.mean, row.ewca.mean));
         }
         let what = format!("k = {}: misclassified (%)", cell.k);
-        facts.push(Fact::new(what, Some(said.as_str()).filter(|s| !s.is_empty()), ours));
+        facts.push(Comparison::new(what, Some(said.as_str()).filter(|s| !s.is_empty()), ours));
     }
     facts
 }

@@ -8,7 +8,7 @@ use ewca_eval::Spread;
 use super::drawing::{EWCA, MM, PCA};
 use super::growth::exponent;
 use super::synthetic::expression;
-use super::{ExperimentReport, Fact, Watch, tell};
+use super::{Comparison, ExperimentReport, Watch, tell};
 use crate::Result;
 use crate::figures::{Axis, Figure, Key, Marker, Page, Panel, Series, Tidy, legend_rows};
 
@@ -97,7 +97,7 @@ pub fn run(seed: u64, watch: Watch<'_>) -> Result<ExperimentReport> {
             .map(|w| format!("{w} (operations as the paper's algorithms are written)"));
         let [n, d, k] = [0, 1, 2].map(|sweep: usize| measured[sweep].exponent(at));
         let ours = format!("n^{n:.1} d^{d:.1} k^{k:.1} measured; counted: {}", step.here);
-        Fact::new(step.name, written.as_deref(), ours)
+        Comparison::new(step.name, written.as_deref(), ours)
     });
     let caption = format!(
         "Median time of each step over {RUNS} runs of {ITERATIONS} iterations. Exponents are fitted to the three largest sizes. \

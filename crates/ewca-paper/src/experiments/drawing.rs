@@ -1,6 +1,6 @@
 //! What several experiments draw: methods, classes and plans look the same in all of them.
 
-use ewca_eval::Labels;
+use ewca_eval::EncodedLabels;
 
 use crate::figures::{CLASSES, Cells, Key, Marker, Page, Panel, Series};
 
@@ -16,7 +16,7 @@ pub fn class_series(class: usize) -> Series {
 }
 
 /// The classes, for a legend.
-pub fn class_keys(labels: &Labels) -> Vec<Key<'_>> {
+pub fn class_keys(labels: &EncodedLabels) -> Vec<Key<'_>> {
     labels.names.iter().enumerate().map(|(class, name)| (name.as_str(), class_series(class))).collect()
 }
 

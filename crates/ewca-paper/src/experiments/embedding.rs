@@ -4,7 +4,7 @@ use ewca::{Ewca, Matrix, Model};
 use ewca_eval::{Neighbours, tsne};
 
 use super::drawing::{class_keys, class_points};
-use super::{ExperimentReport, Fact, Study, Watch, tell};
+use super::{Comparison, ExperimentReport, Study, Watch, tell};
 use crate::Result;
 use crate::figures::{Axis, Figure, Link, Page, Panel, Tidy, legend_rows};
 
@@ -39,12 +39,12 @@ pub fn run(study: &Study<'_>, model: &Model, watch: Watch<'_>) -> Result<Experim
         text: "Exact t-SNE from the principal axes: the same picture in every run. It is a picture, not a measurement."
             .into(),
         facts: vec![
-            Fact::new(
+            Comparison::new(
                 "samples whose nearest neighbour in the picture is of another class",
                 None,
                 format!("PCA {}, EWCA {} of {n}", wrong(&before), wrong(&after)),
             ),
-            Fact::new("Kullback-Leibler divergence of the EWCA picture", None, format!("{divergence:.3}")),
+            Comparison::new("Kullback-Leibler divergence of the EWCA picture", None, format!("{divergence:.3}")),
         ],
         figures: vec![Figure::new("embedding", "t-SNE of the scores", caption, &page, table)],
     })

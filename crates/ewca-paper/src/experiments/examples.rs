@@ -5,7 +5,7 @@ use ewca_eval::Neighbours;
 
 use super::drawing::{EWCA, MM, PCA, class_keys, class_points, plan_cells};
 use super::synthetic::{Synthetic, clusters};
-use super::{ExperimentReport, Fact, Watch, tell};
+use super::{Comparison, ExperimentReport, Watch, tell};
 use crate::Result;
 use crate::figures::{Axis, Figure, Key, Page, Panel, Series, Stroke, Tidy, legend_rows};
 
@@ -75,7 +75,7 @@ fn all(seed: u64) -> [Example; 3] {
 }
 
 impl Example {
-    fn shown(&self, seed: u64) -> Result<(Figure, Fact)> {
+    fn shown(&self, seed: u64) -> Result<(Figure, Comparison)> {
         let Synthetic { data, rows, columns, labels } = &self.made;
         let samples = Samples::new(data, *rows, *columns)?;
         let params = || Ewca::params(self.components).epsilon(self.epsilon);
@@ -110,7 +110,7 @@ impl Example {
             self.components, self.epsilon
         );
         let wrong = |scores: &Matrix| Neighbours::new(scores).leave_one_out_errors(&labels.classes);
-        let fact = Fact::new(
+        let fact = Comparison::new(
             format!("{}: samples whose nearest neighbour is of another cluster", self.title),
             None,
             format!("PCA {}, EWCA {} of {rows}", wrong(&pca.scores), wrong(ewca.scores())),

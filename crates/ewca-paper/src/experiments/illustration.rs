@@ -1,11 +1,11 @@
 //! Figure 1: two clusters in the plane, their projections to a line, and the plan.
 
 use ewca::{Ewca, Matrix, Samples};
-use ewca_eval::Labels;
+use ewca_eval::EncodedLabels;
 
 use super::drawing::{class_series, plan_cells};
 use super::synthetic::clusters;
-use super::{ExperimentReport, Fact, Watch, tell};
+use super::{Comparison, ExperimentReport, Watch, tell};
 use crate::Result;
 use crate::figures::{Axis, Figure, Page, Panel, Stroke, Tidy};
 
@@ -47,7 +47,7 @@ pub fn run(seed: u64, watch: Watch<'_>) -> Result<ExperimentReport> {
                component separates the clusters."
             .into(),
         figures: vec![Figure::new("illustration", "PCA and EWCA of two clusters, and the plan", caption, &page, table)],
-        facts: vec![Fact::new("mass of the plan within the clusters", None, format!("{:.1} %", 100.0 * inside))],
+        facts: vec![Comparison::new("mass of the plan within the clusters", None, format!("{:.1} %", 100.0 * inside))],
     })
 }
 
@@ -85,7 +85,7 @@ fn drawn(data: &[f64], classes: &[usize], projected: [&Projected; 2], plan: &Mat
     page
 }
 
-fn tabulated(data: &[f64], labels: &Labels, of_pca: &Projected, of_ewca: &Projected) -> Tidy {
+fn tabulated(data: &[f64], labels: &EncodedLabels, of_pca: &Projected, of_ewca: &Projected) -> Tidy {
     let mut table = Tidy::new("sample,cluster,x,y,pca_x,pca_y,ewca_x,ewca_y");
     for (i, &class) in labels.classes.iter().enumerate() {
         let (p, e) = (of_pca.points[i], of_ewca.points[i]);

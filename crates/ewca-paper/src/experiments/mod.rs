@@ -14,7 +14,7 @@ mod synthetic;
 mod timing;
 
 use ewca::{Ewca, Model, Samples};
-use ewca_eval::{Candidates, Labels, Protocol, Selection, StrictCell, select, strict};
+use ewca_eval::{Candidates, EncodedLabels, Protocol, Selection, StrictCell, select, strict};
 
 pub use page::page;
 
@@ -89,7 +89,7 @@ pub struct Study<'a> {
     /// The data.
     pub samples: &'a Samples<'a>,
     /// The classes.
-    pub labels: &'a Labels,
+    pub labels: &'a EncodedLabels,
     /// The numbers of components, ascending.
     pub components: Vec<usize>,
     /// The epsilons to choose from, ascending.
@@ -100,7 +100,7 @@ pub struct Study<'a> {
 
 /// What the paper says about a number, and what was found here.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fact {
+pub struct Comparison {
     /// What it is.
     pub what: String,
     /// What to compare it with, and whose it is: a published number, another computation, a count of operations.
@@ -109,7 +109,7 @@ pub struct Fact {
     pub ours: String,
 }
 
-impl Fact {
+impl Comparison {
     fn new(what: impl Into<String>, beside: Option<&str>, ours: impl Into<String>) -> Self {
         Self { what: what.into(), beside: beside.map(String::from), ours: ours.into() }
     }
@@ -125,7 +125,7 @@ pub struct ExperimentReport {
     /// The figures.
     pub figures: Vec<Figure>,
     /// The numbers worth telling.
-    pub facts: Vec<Fact>,
+    pub facts: Vec<Comparison>,
 }
 
 /// Hears how far the work is, from any thread: what is done, how many steps of how many. It stops the work by returning false.

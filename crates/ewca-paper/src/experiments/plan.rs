@@ -3,7 +3,7 @@
 use ewca::Model;
 
 use super::drawing::plan_cells;
-use super::{ExperimentReport, Fact, Study};
+use super::{Comparison, ExperimentReport, Study};
 use crate::Result;
 use crate::figures::{Anchor, Axis, Figure, Font, Page, Panel, Stroke, Tidy};
 
@@ -55,8 +55,8 @@ pub fn run(study: &Study<'_>, model: &Model) -> Result<ExperimentReport> {
         ),
         figures: vec![Figure::new("plan", "The transport plan, ordered by class", caption, &page, table)],
         facts: vec![
-            Fact::new("mass that stays within its class", None, format!("{:.1} %", 100.0 * inside)),
-            Fact::new(
+            Comparison::new("mass that stays within its class", None, format!("{:.1} %", 100.0 * inside)),
+            Comparison::new(
                 "mean perplexity: samples that each one spreads over",
                 None,
                 format!("{:.1}", model.perplexity().overall),

@@ -2,7 +2,7 @@
 
 use ewca_eval::Selection;
 
-use super::{ExperimentReport, Fact, Study};
+use super::{Comparison, ExperimentReport, Study};
 use crate::figures::{Axis, Cells, Figure, Page, Panel, Tidy};
 
 pub fn run(study: &Study<'_>, selection: &Selection) -> ExperimentReport {
@@ -50,7 +50,7 @@ pub fn run(study: &Study<'_>, selection: &Selection) -> ExperimentReport {
     let best = cells.iter().map(|c| {
         let (j, error) =
             c.by_epsilon.iter().enumerate().fold((0, f64::INFINITY), |m, (j, e)| if *e <= m.1 { (j, *e) } else { m });
-        Fact::new(
+        Comparison::new(
             format!("k = {}: smallest error over all epsilons (%)", c.k),
             None,
             format!("{error:.1} at epsilon {}; PCA {:.1}", tick(selection.epsilons[j]), c.pca.mean),

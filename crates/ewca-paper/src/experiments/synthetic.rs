@@ -1,6 +1,6 @@
 //! Data made from a seed.
 
-use ewca_eval::Labels;
+use ewca_eval::EncodedLabels;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -10,7 +10,7 @@ pub struct Synthetic {
     pub data: Vec<f64>,
     pub rows: usize,
     pub columns: usize,
-    pub labels: Labels,
+    pub labels: EncodedLabels,
 }
 
 /// Normal numbers from a seed.
@@ -31,7 +31,7 @@ pub fn clusters(centres: &[Vec<f64>], deviations: &[f64], each: usize, seed: u64
         }
     }
     let names: Vec<String> = (0..centres.len() * each).map(|i| format!("cluster {}", 1 + i / each)).collect();
-    Synthetic { data, rows: names.len(), columns, labels: Labels::new(&names) }
+    Synthetic { data, rows: names.len(), columns, labels: EncodedLabels::new(&names) }
 }
 
 /// A matrix in the shape of the breast data set (151 samples of 6 types x 54675 genes): types differ in their means, ten hidden

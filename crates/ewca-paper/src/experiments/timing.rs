@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use super::drawing::{EWCA, MM, PCA};
 use super::growth::{exponent, geometric_sizes};
 use super::synthetic::expression;
-use super::{COMPONENTS, Effort, ExperimentReport, Fact, Watch, tell};
+use super::{COMPONENTS, Comparison, Effort, ExperimentReport, Watch, tell};
 use crate::Result;
 use crate::figures::{Axis, Figure, Font, Key, Page, Panel, Series, Tidy, legend_rows};
 
@@ -179,19 +179,24 @@ impl Measured {
         table
     }
 
-    fn facts(&self) -> Vec<Fact> {
+    fn facts(&self) -> Vec<Comparison> {
         let published = Some("for d up to about 2000 (published)");
-        let mut facts = vec![Fact::new("where BCD is faster than block-MM", published, self.where_bcd_is_faster())];
+        let mut facts =
+            vec![Comparison::new("where BCD is faster than block-MM", published, self.where_bcd_is_faster())];
         for timed in &self.solvers {
             let largest = timed.spreads.last().map_or(f64::NAN, |spread| spread.mean);
-            facts.push(Fact::new(
+            facts.push(Comparison::new(
                 format!("{}: growth with d, and time at the largest d", timed.name),
                 timed.written.map(|w| format!("{w}, counted from the algorithm as written")).as_deref(),
                 format!("{}; {:.0} ms", self.growth(timed), 1e3 * largest),
             ));
         }
         if self.unconverged > 0 {
-            facts.push(Fact::new("fits that ended at the limit of iterations", None, self.unconverged.to_string()));
+            facts.push(Comparison::new(
+                "fits that ended at the limit of iterations",
+                None,
+                self.unconverged.to_string(),
+            ));
         }
         facts
     }

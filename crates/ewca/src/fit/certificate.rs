@@ -1,7 +1,5 @@
 //! What a fit can prove about itself (docs/method.md, section 7).
 
-use serde::{Deserialize, Serialize};
-
 use crate::error::Result;
 use crate::matrix::Matrix;
 use crate::samples::{Samples, Scalar};
@@ -9,7 +7,8 @@ use crate::solvers::{Objective, Point, component_residuals, gradient_columns, is
 use crate::transport::Scalings;
 
 /// Numbers by which anyone can judge a fit without trusting the solver.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Certificate {
     /// sum_i |(pi 1)_i - a_i|: how far the plan is from being a plan.
@@ -22,15 +21,15 @@ pub struct Certificate {
     /// The same component by component, each relative to itself: with the eigenvectors u_j of U'MU (values mu_j, descending),
     /// |M u_j - U U'M u_j| / max(|mu_j|, s_j), s_j the j-th explained variance. So small components count as much as large ones.
     /// Computed from the data themselves, not in reduced coordinates.
-    #[serde(default)]
+    #[cfg_attr(feature = "serde", serde(default))]
     pub residuals: Vec<f64>,
     /// The residual that rounding alone may cause, component by component. Where it is above the tolerance, whether that component
     /// has converged cannot be told, and the fit does not say so.
-    #[serde(default)]
+    #[cfg_attr(feature = "serde", serde(default))]
     pub rounding: Vec<f64>,
     /// About how many degrees each component may still be off: its residual over the distance from mu_j to the next eigenvalue. 90
     /// where that distance is nothing: the data do not determine the subspace then.
-    #[serde(default)]
+    #[cfg_attr(feature = "serde", serde(default))]
     pub angles: Vec<f64>,
     /// (sum of the k leading eigenvalues of M - tr U'MU) / |sum|: how far the subspace is from being the best for its plan.
     /// Positive at a saddle.
@@ -40,17 +39,17 @@ pub struct Certificate {
     /// The eigenvalue after them, where the data's span has one: the smaller the gap, the less the subspace is determined.
     pub next_eigenvalue: Option<f64>,
     /// A bound of the plan's mass between samples too far apart to be looked at, in any pass of the fit: 0 where all pairs were.
-    #[serde(default)]
+    #[cfg_attr(feature = "serde", serde(default))]
     pub skipped_mass: f64,
     /// The part of the variance outside the principal axes that the fit worked with: 0 but where both n and d are large, or the data
     /// larger than the memory. The relative gradient counts these directions as well; the eigenvalues do not.
-    #[serde(default)]
+    #[cfg_attr(feature = "serde", serde(default))]
     pub omitted_variance: f64,
     /// Whether an eigenvalue is not positive: epsilon is too large, and the subspace shrinks the data instead of showing them.
     pub collapsed: bool,
     /// Where the kernel was approximated by landmarks: how far that is from the exact kernel. Everything above is about the approximate
     /// kernel then. None for a fit with the exact kernel.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub approximation: Option<Approximation>,
 }
 
@@ -58,7 +57,8 @@ pub struct Certificate {
 ///
 /// See [`Params::landmarks`](crate::Params::landmarks). The rows are a sample, chosen without a look at the fit: the numbers are
 /// estimates, not bounds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Approximation {
     /// The number of landmarks.
@@ -76,14 +76,16 @@ pub struct Approximation {
 
 impl Approximation {
     /// Whether the plan is off by more than 1 %: then more landmarks are needed, wider neighbourhoods, or the exact kernel.
+    #[must_use]
     pub fn is_poor(&self) -> bool {
         self.marginal_error > 0.01
     }
 }
 
 /// Why a fit ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Termination {
     /// The tolerance was met, and the subspace is no saddle.
@@ -99,6 +101,7 @@ pub enum Termination {
 
 impl Termination {
     /// The name in summaries and files.
+    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Converged => "converged",

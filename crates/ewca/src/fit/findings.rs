@@ -1,7 +1,5 @@
 //! What there is to say about a fit, as values: whoever shows a fit puts them into words.
 
-use serde::{Deserialize, Serialize};
-
 use super::certificate::{Approximation, Termination};
 use super::model::Model;
 
@@ -22,8 +20,9 @@ const MUCH_SKIPPED_MASS: f64 = 1e-9;
 /// assert!(model.findings().iter().any(|finding| matches!(finding, Finding::Collapsed)));
 /// # Ok::<(), ewca::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(tag = "kind", rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Finding {
     /// The fit ended before the tolerance was met.
@@ -66,6 +65,7 @@ pub enum Finding {
 
 impl Finding {
     /// Whether the result should not be used as it is; the others are only good to know.
+    #[must_use]
     pub fn is_warning(&self) -> bool {
         match self {
             Self::NotConverged { .. } | Self::PoorApproximation(_) | Self::Collapsed => true,

@@ -17,6 +17,7 @@ const PATH_RANGE: f64 = 200.0;
 const SELECTION_RANGE: (f64, f64) = (0.1, 4.0);
 
 /// `count` numbers from `from` to `to`, each of them by the same factor from the last.
+#[must_use]
 pub fn geometric(from: f64, to: f64, count: usize) -> Vec<f64> {
     let last = count.saturating_sub(1);
     (0..count)
@@ -31,12 +32,14 @@ pub fn geometric(from: f64, to: f64, count: usize) -> Vec<f64> {
 impl Pca {
     /// Twenty epsilons, from where EWCA is hardly different from PCA to where it has just collapsed: for
     /// [`CheckedParams::path`](crate::CheckedParams::path).
+    #[must_use]
     pub fn path_epsilons(&self) -> Vec<f64> {
         let last = PAST_COLLAPSE * self.last_variance();
         geometric(last / PATH_RANGE, last, DEFAULT_EPSILONS)
     }
 
     /// Twenty epsilons among which labels may choose: those of the paper.
+    #[must_use]
     pub fn selection_epsilons(&self) -> Vec<f64> {
         let (from, to) = SELECTION_RANGE;
         geometric(from * self.last_variance(), to * self.last_variance(), DEFAULT_EPSILONS)

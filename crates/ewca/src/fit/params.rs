@@ -1,8 +1,5 @@
 //! What a caller may ask for, and the door where it is checked.
 
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
-
 #[cfg(doc)]
 use super::Perplexity;
 use super::memory::{self, Shape};
@@ -49,12 +46,14 @@ impl Ewca {
 /// The most threads that can be asked for.
 const MAX_THREADS: usize = 1024;
 
+#[cfg(feature = "serde")]
 fn yes() -> bool {
     true
 }
 
 /// How far a sample's mass spreads.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) enum Smoothing {
     Default,
     Epsilon(f64),
@@ -62,7 +61,8 @@ pub(crate) enum Smoothing {
 }
 
 /// Where the first attempt begins.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Start {
     /// The principal components.
@@ -75,7 +75,8 @@ pub enum Start {
 }
 
 /// The parameters of a fit, not yet checked. Made by [`Ewca::params`], changed by its methods, checked by [`Params::check`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[must_use = "parameters do nothing until something is fitted with them"]
 pub struct Params {
     pub(crate) components: usize,
@@ -89,15 +90,15 @@ pub struct Params {
     pub(crate) threads: Option<usize>,
     pub(crate) memory_budget: Option<usize>,
     // Models and checkpoints of earlier versions lack these.
-    #[serde(default = "yes")]
+    #[cfg_attr(feature = "serde", serde(default = "yes"))]
     pub(crate) skip_far_pairs: bool,
-    #[serde(default = "yes")]
+    #[cfg_attr(feature = "serde", serde(default = "yes"))]
     pub(crate) single_precision: bool,
-    #[serde(default = "yes")]
+    #[cfg_attr(feature = "serde", serde(default = "yes"))]
     pub(crate) coarse_to_fine: bool,
-    #[serde(default)]
+    #[cfg_attr(feature = "serde", serde(default))]
     pub(crate) landmarks: Option<usize>,
-    #[serde(default)]
+    #[cfg_attr(feature = "serde", serde(default))]
     pub(crate) single_start: bool,
 }
 
@@ -212,12 +213,18 @@ impl Params {
     }
 
     /// Checks what can be checked without data.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] with the first that is out of its range.
     pub fn check(self) -> Result<CheckedParams> {
         self.refuse_what_cannot_be()?;
         Ok(CheckedParams { params: self })
     }
 
     /// The same of parameters that are needed again.
+    ///
+    /// # Errors
+    /// As [`Params::check`].
     pub fn check_ref(&self) -> Result<CheckedParams> {
         self.clone().check()
     }
@@ -273,32 +280,41 @@ impl Params {
     }
 
     /// Checks the parameters and fits.
+    ///
+    /// # Errors
+    /// As [`Params::check`] and [`CheckedParams::fit`].
     pub fn fit<T: Scalar>(self, samples: &Samples<'_, T>) -> Result<Model> {
         self.check()?.fit(samples)
     }
 
     /// Checks the parameters and finds the principal components: see [`CheckedParams::pca`].
+    ///
+    /// # Errors
+    /// As [`Params::check`] and [`CheckedParams::pca`].
     pub fn pca<T: Scalar>(&self, samples: &Samples<'_, T>) -> Result<Pca> {
         self.check_ref()?.pca(samples)
     }
 }
 
 /// Parameters that passed [`Params::check`]: what fits.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(transparent))]
 pub struct CheckedParams {
     pub(crate) params: Params,
 }
 
-impl<'de> Deserialize<'de> for CheckedParams {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        let refused = |error: Error| D::Error::custom(format!("its parameters: {error}"));
-        Params::deserialize(deserializer)?.check().map_err(refused)
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for CheckedParams {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let refused = |error: Error| serde::de::Error::custom(format!("its parameters: {error}"));
+        <Params as serde::Deserialize>::deserialize(deserializer)?.check().map_err(refused)
     }
 }
 
 impl CheckedParams {
     /// What stands where parameters are missing: no model has them.
+    #[cfg(feature = "serde")]
     pub(super) fn of_no_model() -> Self {
         Self { params: Ewca::params(0) }
     }
@@ -316,11 +332,13 @@ impl CheckedParams {
     }
 
     /// The number of components k.
+    #[must_use]
     pub fn components(&self) -> usize {
         self.params.components
     }
 
     /// The epsilon that was asked for, unless a perplexity is aimed at.
+    #[must_use]
     pub fn epsilon(&self) -> Option<f64> {
         match self.params.smoothing {
             Smoothing::Epsilon(epsilon) => Some(epsilon),
@@ -329,6 +347,7 @@ impl CheckedParams {
     }
 
     /// The perplexity that was asked for. Where neither is given, [`DEFAULT_PERPLEXITY`] is aimed at.
+    #[must_use]
     pub fn perplexity(&self) -> Option<f64> {
         match self.params.smoothing {
             Smoothing::Perplexity(perplexity) => Some(perplexity),
@@ -337,51 +356,65 @@ impl CheckedParams {
     }
 
     /// The solver that is used: never [`Solver::Auto`].
+    #[must_use]
     pub fn solver(&self) -> Solver {
         self.params.solver.resolved()
     }
 
     /// The relative gradient at which a fit has converged.
+    #[must_use]
     pub fn tolerance(&self) -> f64 {
         self.params.tolerance
     }
 
     /// The most iterations of a start.
+    #[must_use]
     pub fn max_iterations(&self) -> usize {
         self.params.max_iterations
     }
 
     /// The number of random starts beside the others.
+    #[must_use]
     pub fn restarts(&self) -> usize {
         self.params.restarts
     }
 
     /// What random starts come from.
+    #[must_use]
     pub fn seed(&self) -> u64 {
         self.params.seed
     }
 
     /// The number of threads, where one was given.
+    #[must_use]
     pub fn threads(&self) -> Option<usize> {
         self.params.threads
     }
 
     /// The most bytes that a fit may take beside the data, where a limit was given.
+    #[must_use]
     pub fn memory_budget(&self) -> Option<usize> {
         self.params.memory_budget
     }
 
     /// The number of landmarks, where the kernel is approximated.
+    #[must_use]
     pub fn landmarks(&self) -> Option<usize> {
         self.params.landmarks
     }
 
     /// About how many bytes a fit of `samples` x `features` takes beside the data, or an error where that is over the budget.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] where that is over the budget.
     pub fn memory_needed(&self, samples: usize, features: usize) -> Result<usize> {
         self.memory_of_shape(samples, features, false)
     }
 
     /// The same for samples that are streamed.
+    ///
+    /// # Errors
+    /// As [`CheckedParams::memory_needed`].
     pub fn memory_needed_streamed(&self, samples: usize, features: usize) -> Result<usize> {
         self.memory_of_shape(samples, features, true)
     }
@@ -394,6 +427,9 @@ impl CheckedParams {
     }
 
     /// The same for these very samples: those that are streamed, or shared with other processes, take less.
+    ///
+    /// # Errors
+    /// As [`CheckedParams::memory_needed`].
     pub fn memory_needed_for<T: Scalar>(&self, samples: &Samples<'_, T>) -> Result<usize> {
         let shape = Shape::of(samples, self.params.components, self.params.landmarks);
         memory::plan(&shape, self.params.memory_budget).map(|plan| plan.bytes)
@@ -401,27 +437,44 @@ impl CheckedParams {
 
     /// The principal components of the samples, as many as EWCA is to find: what there is at epsilon 0. Threads, memory and
     /// tolerance hold here too.
+    ///
+    /// # Errors
+    /// Where there are more components than the data have directions, all samples are equal, the budget of memory is too small, or samples
+    /// cannot be read.
     pub fn pca<T: Scalar>(&self, samples: &Samples<'_, T>) -> Result<Pca> {
         self.pca_observed(samples, &mut Unobserved)
     }
 
     /// The same with an observer, which may stop it: then the error is [`Error::Stopped`].
+    ///
+    /// # Errors
+    /// As [`CheckedParams::pca`].
     pub fn pca_observed<T: Scalar>(&self, samples: &Samples<'_, T>, observer: &mut dyn Observer) -> Result<Pca> {
         super::pca::pca(samples, &self.params, observer)
     }
 
     /// Fits.
+    ///
+    /// # Errors
+    /// As [`CheckedParams::pca`]; where the start, the perplexity or the landmarks do not fit the samples; and where rounding leaves
+    /// nothing of the loss ([`Error::NotANumber`]).
     pub fn fit<T: Scalar>(&self, samples: &Samples<'_, T>) -> Result<Model> {
         self.fit_observed(samples, &mut Unobserved)
     }
 
     /// Fits under the eyes of an observer, which sees every iteration and may stop the fit. A stopped fit returns its best
     /// model, marked as interrupted.
+    ///
+    /// # Errors
+    /// As [`CheckedParams::fit`], and [`Error::Stopped`] where the observer stops it before its first iteration.
     pub fn fit_observed<T: Scalar>(&self, samples: &Samples<'_, T>, observer: &mut dyn Observer) -> Result<Model> {
         super::fit(samples, &self.params, None, observer)
     }
 
     /// Goes on from a state that an observer saved. The result has the same bits as that of a fit without interruption.
+    ///
+    /// # Errors
+    /// As [`CheckedParams::fit_observed`], and [`Error::State`] where the state belongs to other samples or parameters.
     pub fn resume<T: Scalar>(
         &self,
         samples: &Samples<'_, T>,
@@ -433,12 +486,18 @@ impl CheckedParams {
 
     /// One model for each epsilon, in the given order. They are fitted in ascending order, each from its smaller neighbour's
     /// result, so that the path follows the branch of PCA: coming down from a large epsilon ends in collapsed optima.
+    ///
+    /// # Errors
+    /// As [`CheckedParams::fit`], and [`Error::Parameter`] where an epsilon is not positive and finite.
     pub fn path<T: Scalar>(&self, samples: &Samples<'_, T>, epsilons: &[f64]) -> Result<Vec<Model>> {
         self.path_observed(samples, epsilons, &mut Unobserved)
     }
 
     /// The same under the eyes of an observer. When it stops the path, the models up to there are returned, the last one marked as
     /// interrupted.
+    ///
+    /// # Errors
+    /// As [`CheckedParams::path`], and [`Error::Stopped`] where the observer stops it before its first iteration.
     pub fn path_observed<T: Scalar>(
         &self,
         samples: &Samples<'_, T>,

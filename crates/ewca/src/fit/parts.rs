@@ -1,8 +1,5 @@
 //! What a model is made of, and the checked way back from it.
 
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
 use super::{Certificate, CheckedParams, Iteration, Model, Perplexity, Termination, Timings};
 use crate::error::{Error, Result};
 use crate::matrix::{Matrix, dot};
@@ -14,7 +11,8 @@ const ORTHONORMAL: f64 = 1e-6;
 
 /// What a [`Model`] is made of, for those who save and open models: each field is what the model's method of this name returns.
 /// [`Model::from_parts`] checks that they make one.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub struct ModelParts {
@@ -22,7 +20,7 @@ pub struct ModelParts {
     pub mean: Vec<f64>,
     pub scores: Matrix,
     pub weights: Vec<f64>,
-    #[serde(default, alias = "repeated")]
+    #[cfg_attr(feature = "serde", serde(default, alias = "repeated"))]
     pub total_count: Option<f64>,
     pub potential: Vec<f64>,
     pub explained_variance: Vec<f64>,
@@ -37,31 +35,34 @@ pub struct ModelParts {
     pub distance_to_pca: f64,
     pub iterations: usize,
     pub attempt: usize,
-    #[serde(default = "one")]
+    #[cfg_attr(feature = "serde", serde(default = "one"))]
     pub starts: usize,
-    #[serde(default = "one")]
+    #[cfg_attr(feature = "serde", serde(default = "one"))]
     pub agreeing_starts: usize,
     pub kernel_passes: usize,
-    #[serde(default = "all_of_it")]
+    #[cfg_attr(feature = "serde", serde(default = "all_of_it"))]
     pub kernel_share: f64,
     pub history: Vec<Iteration>,
-    #[serde(skip)]
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub timings: Timings,
     /// Models of earlier versions have them elsewhere.
-    #[serde(default = "CheckedParams::of_no_model")]
+    #[cfg_attr(feature = "serde", serde(default = "CheckedParams::of_no_model"))]
     pub params: CheckedParams,
 }
 
+#[cfg(feature = "serde")]
 fn one() -> usize {
     1
 }
 
+#[cfg(feature = "serde")]
 fn all_of_it() -> f64 {
     1.0
 }
 
 impl ModelParts {
     /// What the explained variances are divided by: see [`Model::variance_divisor`].
+    #[must_use]
     pub fn variance_divisor(&self) -> f64 {
         variance_divisor(&self.weights, self.total_count)
     }
@@ -139,26 +140,32 @@ fn refused(what: String) -> Result<()> {
 
 impl Model {
     /// A model of its parts, once it is known that they make one: shapes fit together, numbers are finite, components orthonormal.
+    ///
+    /// # Errors
+    /// [`Error::Model`] with what is wrong.
     pub fn from_parts(parts: ModelParts) -> Result<Self> {
         parts.check()?;
         Ok(Self { parts })
     }
 
     /// What it is made of.
+    #[must_use]
     pub fn into_parts(self) -> ModelParts {
         self.parts
     }
 }
 
-impl Serialize for Model {
-    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        self.parts.serialize(serializer)
+#[cfg(feature = "serde")]
+impl serde::Serialize for Model {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serde::Serialize::serialize(&self.parts, serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for Model {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        Self::from_parts(ModelParts::deserialize(deserializer)?).map_err(D::Error::custom)
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for Model {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        Self::from_parts(serde::Deserialize::deserialize(deserializer)?).map_err(serde::de::Error::custom)
     }
 }
 

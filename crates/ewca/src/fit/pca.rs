@@ -35,6 +35,9 @@ pub struct Pca {
 
 impl Pca {
     /// The scores of other samples with the same features.
+    ///
+    /// # Errors
+    /// Where the samples have another number of features, or cannot be read.
     pub fn transform<T: Scalar>(&self, samples: &Samples<'_, T>) -> Result<Matrix> {
         if samples.columns() != self.mean.len() {
             return Err(Error::Columns { expected: self.mean.len(), found: samples.columns() });

@@ -1,7 +1,5 @@
 //! The epsilon that gives a wanted perplexity, by continuation (docs/method.md, section 8).
 
-use serde::{Deserialize, Serialize};
-
 use super::model::Perplexity;
 use super::params::{DEFAULT_PERPLEXITY, Params, Smoothing};
 use super::session::MANY_SAMPLES;
@@ -27,7 +25,8 @@ const LATER_REACH: f64 = 2e-4;
 const NARROW: f64 = 0.1;
 
 /// An epsilon, and the perplexity there.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Tried {
     epsilon: f64,
     perplexity: f64,
@@ -40,7 +39,8 @@ impl Tried {
 }
 
 /// A bracketed secant iteration on log(perplexity) against log(epsilon): the perplexity rises with epsilon.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct PerplexitySearch {
     target: f64,
     /// The logarithm of the number of samples: perplexities are below it.

@@ -1,12 +1,12 @@
 //! The state of a running fit: all that is needed to go on, and what it belongs to.
 
-use serde::{Deserialize, Serialize};
-
+use super::params::Smoothing;
 use super::perplexity_search::PerplexitySearch;
-use super::{Iteration, Params, Termination};
+use super::{Iteration, Params, Start, Termination};
 use crate::kernel::Tally;
 use crate::samples::Span;
-use crate::solvers::{Point, State};
+use crate::solvers::{EigenvalueBound, MmParams, Point, Solver, State};
+use crate::subspace::Orthonormalisation;
 
 /// A start by continuation takes this many steps up to epsilon.
 pub(super) const CONTINUATION_STEPS: i32 = 2;
@@ -16,7 +16,8 @@ pub(super) const MAX_SEARCH_ROUNDS: usize = 20;
 const SAME_LOSS: f64 = 1e-6;
 
 /// How settled epsilon is while a perplexity is sought.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) enum Stage {
     /// The subspace is still the first one: a plan is all it takes to know the perplexity.
     Calibration,
@@ -43,7 +44,8 @@ impl Stage {
 }
 
 /// The starts of a fit at one epsilon: the first one, random ones, and one by continuation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Starts {
     pub(super) random: usize,
     pub(super) continuation: bool,
@@ -58,8 +60,10 @@ impl Starts {
     }
 }
 
-/// A running fit, between two iterations: all that is needed to go on. Opaque; can be serialised with serde.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+/// A running fit, between two iterations: all that is needed to go on. Opaque; can be serialised with
+/// serde (feature `serde`).
+#[derive(Debug, Clone)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FitState {
     /// Of the data and the parameters that the state belongs to, to the last bit.
     pub(super) fingerprint: u64,
@@ -99,7 +103,8 @@ pub struct FitState {
 }
 
 /// The end of an attempt.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Candidate {
     pub(super) point: Point,
     pub(super) termination: Termination,
@@ -155,17 +160,129 @@ pub(super) fn stable_fingerprint(span: &Span<'_>, params: &Params) -> u64 {
 
 /// FNV-1a.
 fn hash<'v>(params: &Params, values: impl Iterator<Item = &'v f64>) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325u64;
-    let mut add = |bytes: &[u8]| {
-        for byte in bytes {
-            hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-    };
-    let same = Params { threads: None, memory_budget: None, max_iterations: 0, ..params.clone() };
-    // The encoding is documented and kept: what is fitted again must hash the same in later versions.
-    add(&postcard::to_stdvec(&same).unwrap_or_default());
-    for value in values {
-        add(&value.to_bits().to_le_bytes());
+    let bytes = encoded(params).into_iter().chain(values.flat_map(|value| value.to_bits().to_le_bytes()));
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
+}
+
+/// The parameters that change a result, in bytes that stay the same in later versions: those of postcard, with which checkpoints were
+/// hashed from the beginning. Every field is named, so that a new one is not forgotten.
+fn encoded(params: &Params) -> Vec<u8> {
+    let Params {
+        components,
+        smoothing,
+        solver,
+        tolerance,
+        max_iterations: _,
+        start,
+        restarts,
+        seed,
+        threads: _,
+        memory_budget: _,
+        skip_far_pairs,
+        single_precision,
+        coarse_to_fine,
+        landmarks,
+        single_start,
+    } = params;
+    let mut out = Encoding::default();
+    out.size(*components);
+    match smoothing {
+        Smoothing::Default => out.integer(0),
+        Smoothing::Epsilon(epsilon) => out.tagged(1, *epsilon),
+        Smoothing::Perplexity(perplexity) => out.tagged(2, *perplexity),
     }
-    hash
+    match solver {
+        Solver::Auto => out.integer(0),
+        Solver::Lbfgs => out.integer(1),
+        Solver::Bcd => out.integer(2),
+        Solver::Mm(MmParams { inner_steps, bound, orthonormalisation }) => {
+            out.integer(3);
+            out.size(*inner_steps);
+            out.integer(match bound {
+                EigenvalueBound::Exact => 0,
+                EigenvalueBound::Gershgorin => 1,
+                EigenvalueBound::Zero => 2,
+            });
+            out.integer(match orthonormalisation {
+                Orthonormalisation::Qr => 0,
+                Orthonormalisation::Polar => 1,
+            });
+        }
+    }
+    out.number(*tolerance);
+    out.integer(0); // Iterations do not count.
+    match start {
+        Start::Pca => out.integer(0),
+        Start::Random => out.integer(1),
+        Start::Loadings(loadings) => {
+            let values = loadings.as_column_major();
+            out.integer(2);
+            [loadings.rows(), loadings.columns(), values.len()].into_iter().for_each(|size| out.size(size));
+            values.iter().for_each(|value| out.number(*value));
+        }
+    }
+    out.size(*restarts);
+    out.integer(*seed);
+    [0; 2].into_iter().for_each(|nothing| out.integer(nothing)); // Nor do threads and memory.
+    [skip_far_pairs, single_precision, coarse_to_fine].into_iter().for_each(|flag| out.integer((*flag).into()));
+    out.integer(landmarks.is_some().into());
+    landmarks.iter().for_each(|landmarks| out.size(*landmarks));
+    out.integer((*single_start).into());
+    out.0
+}
+
+#[derive(Default)]
+struct Encoding(Vec<u8>);
+
+impl Encoding {
+    /// Seven bits at a time, the lowest first.
+    fn integer(&mut self, mut value: u64) {
+        while value > 0x7f {
+            self.0.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.0.push(value as u8);
+    }
+
+    fn size(&mut self, value: usize) {
+        self.integer(value as u64);
+    }
+
+    fn number(&mut self, value: f64) {
+        self.0.extend(value.to_bits().to_le_bytes());
+    }
+
+    fn tagged(&mut self, tag: u64, value: f64) {
+        self.integer(tag);
+        self.number(value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fit::Ewca;
+    use crate::matrix::Matrix;
+
+    /// Checkpoints of before go on: what their parameters were hashed by is what postcard makes of them.
+    #[test]
+    fn parameters_are_hashed_as_postcard_writes_them() {
+        let mm = |bound, orthonormalisation| Solver::Mm(MmParams { inner_steps: 300, bound, orthonormalisation });
+        let loadings = Matrix::from_fn(3, 2, |i, j| i as f64 - 0.25 * j as f64);
+        let all = [
+            Ewca::params(1),
+            Ewca::params(127).epsilon(0.125).start(Start::Random),
+            Ewca::params(128).perplexity(30.0).solver(Solver::Lbfgs).restarts(5).seed(u64::MAX),
+            Ewca::params(2).start(Start::Loadings(loadings)).solver(Solver::Bcd).tolerance(1e-9),
+            Ewca::params(20_000).landmarks(300).single_start().skip_far_pairs(false),
+            Ewca::params(2).solver(mm(EigenvalueBound::Exact, Orthonormalisation::Qr)).single_precision(false),
+            Ewca::params(2).solver(mm(EigenvalueBound::Gershgorin, Orthonormalisation::Polar)).coarse_to_fine(false),
+            Ewca::params(2).solver(mm(EigenvalueBound::Zero, Orthonormalisation::Polar)).max_iterations(3),
+            Ewca::params(2).threads(3).memory_budget(1 << 30),
+        ];
+        for params in all {
+            let same = Params { threads: None, memory_budget: None, max_iterations: 0, ..params.clone() };
+            assert_eq!(encoded(&params), postcard::to_stdvec(&same).unwrap(), "{params:?}");
+        }
+    }
 }

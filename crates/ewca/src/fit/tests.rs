@@ -432,7 +432,7 @@ impl Source for Table<'_> {
     fn part_rows(&self) -> usize {
         7
     }
-    fn read(&self, rows: Range<usize>) -> std::result::Result<Part, String> {
+    fn read(&self, rows: Range<usize>) -> std::result::Result<Part, Box<dyn std::error::Error + Send + Sync>> {
         Ok(Part::Dense(self.0[rows.start * self.1..rows.end * self.1].to_vec()))
     }
 }

@@ -6,8 +6,8 @@ use crate::error::{Error, Result};
 use crate::matrix::Matrix;
 use crate::samples::{Samples, Scalar};
 
-/// Borrows the view where the values of each row lie side by side (row-major storage, the transpose of a `Mat` whose columns are
-/// samples); copies it otherwise, as faer's own column-major matrices.
+/// Borrows the view where the values of each column lie side by side (faer's own matrices) or those of each row (their transposes);
+/// copies it otherwise (rows with gaps, or backwards).
 ///
 /// ```
 /// use ewca::{Ewca, Samples};
@@ -25,13 +25,17 @@ impl<'a, T: Scalar> TryFrom<MatRef<'a, T>> for Samples<'a, T> {
 
     fn try_from(view: MatRef<'a, T>) -> Result<Self> {
         let (rows, columns) = view.shape();
-        match view.try_as_row_major() {
-            Some(view) if columns > 0 => Self::from_slices((0..rows).map(|i| view.row(i).as_slice()).collect()),
-            _ => {
-                let copy = (0..rows).flat_map(|i| (0..columns).map(move |j| view[(i, j)])).collect();
-                Self::from_vec(copy, rows, columns)
-            }
+        if rows == 0 || columns == 0 {
+            return Err(Error::Empty { rows, columns });
         }
+        if let Some(view) = view.try_as_row_major() {
+            return Self::from_slices((0..rows).map(|i| view.row(i).as_slice()).collect());
+        }
+        if let Some(view) = view.try_as_col_major() {
+            return Self::from_columns((0..columns).map(|j| view.col(j).as_slice()).collect());
+        }
+        let copy = (0..rows).flat_map(|i| (0..columns).map(move |j| view[(i, j)])).collect();
+        Self::from_vec(copy, rows, columns)
     }
 }
 

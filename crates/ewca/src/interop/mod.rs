@@ -1,7 +1,7 @@
 //! Conversions from and to the matrices of other crates, and linfa's traits: each behind a feature of its name.
 //!
-//! Samples are rows, and the core wants the values of one sample side by side. Where they are, views are borrowed, whatever lies
-//! between one row and the next; otherwise a row-major copy is made. A [`Matrix`](crate::Matrix) is column-major and whole, so that
+//! Samples are rows. Views are borrowed where the values of each row, or those of each column, lie side by side, whatever lies between one
+//! and the next; otherwise a row-major copy is made. A [`Matrix`](crate::Matrix) is column-major and whole, so that
 //! it is seen by all of these crates without a copy.
 
 #[cfg(feature = "faer")]

@@ -7,7 +7,8 @@ use crate::error::{Error, Result};
 use crate::matrix::Matrix;
 use crate::samples::{Samples, Scalar};
 
-/// Always a copy: nalgebra's matrices are column-major. See [`Samples::from_nalgebra_columns`].
+/// Without a copy: matrices of nalgebra, and views of them by rows and columns. (Views that leave out every other row are copied with
+/// `clone_owned` first.) Where columns are samples, see [`Samples::from_nalgebra_columns`].
 ///
 /// ```
 /// use ewca::{Ewca, Samples};
@@ -20,13 +21,14 @@ use crate::samples::{Samples, Scalar};
 /// assert_eq!(scores.shape(), (4, 1));
 /// # Ok::<(), ewca::Error>(())
 /// ```
-impl<'a, T: Scalar, R: Dim, C: Dim, S: RawStorage<T, R, C>> TryFrom<&'a na::Matrix<T, R, C, S>> for Samples<'a, T> {
+impl<'a, T: Scalar, R: Dim, C: Dim, S> TryFrom<&'a na::Matrix<T, R, C, S>> for Samples<'a, T>
+where
+    S: RawStorage<T, R, C, RStride = U1>,
+{
     type Error = Error;
 
     fn try_from(matrix: &'a na::Matrix<T, R, C, S>) -> Result<Self> {
-        let (rows, columns) = matrix.shape();
-        let copy = (0..rows).flat_map(|i| (0..columns).map(move |j| matrix[(i, j)])).collect();
-        Self::from_vec(copy, rows, columns)
+        Self::from_columns((0..matrix.ncols()).map(|j| matrix.column(j).data.into_slice()).collect())
     }
 }
 
@@ -40,6 +42,9 @@ impl<'a, T: Scalar> Samples<'a, T> {
     /// assert_eq!((samples.rows(), samples.row(2)?), (3, vec![5.0, 6.5]));
     /// # Ok::<(), ewca::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`Samples::new`].
     pub fn from_nalgebra_columns<R: Dim, C: Dim, S: RawStorage<T, R, C, RStride = U1>>(
         matrix: &'a na::Matrix<T, R, C, S>,
     ) -> Result<Self> {

@@ -9,7 +9,7 @@ use crate::samples::{Samples, Scalar};
 const SAME_SHAPE: &str = "a matrix has rows x columns entries";
 
 /// Borrows the array where the values of each row lie side by side (the standard layout, and slices of it by rows or by ranges of
-/// columns); copies it otherwise (Fortran order, columns with gaps or backwards).
+/// columns), or those of each column (Fortran order, and slices of it); copies it otherwise (gaps in both ways, backwards).
 ///
 /// ```
 /// use ewca::{Ewca, Samples};
@@ -30,8 +30,15 @@ impl<'a, T: Scalar> TryFrom<ArrayView2<'a, T>> for Samples<'a, T> {
         if let Some(data) = view.to_slice() {
             return Self::new(data, rows, columns);
         }
-        match (0..rows).map(|i| view.index_axis_move(Axis(0), i).to_slice()).collect() {
-            Some(rows) => Self::from_slices(rows),
+        if rows == 0 || columns == 0 {
+            return Err(Error::Empty { rows, columns });
+        }
+        let slices = |axis| (0..view.len_of(axis)).map(|i| view.index_axis_move(axis, i).to_slice()).collect();
+        if let Some(rows) = slices(Axis(0)) {
+            return Self::from_slices(rows);
+        }
+        match slices(Axis(1)) {
+            Some(columns) => Self::from_columns(columns),
             None => Self::from_vec(view.iter().copied().collect(), rows, columns),
         }
     }

@@ -90,6 +90,7 @@ struct Shared {
 
 impl KernelLayout {
     /// Points by whose places the rows of scores stand together: as many as the scores will have.
+    #[must_use]
     pub fn new(layout_points: &Matrix, options: KernelOptions) -> Self {
         Self::of_team(layout_points, options, TeamHandle::default())
     }
@@ -163,6 +164,7 @@ impl KernelLayout {
     }
 
     /// Number of passes so far.
+    #[must_use]
     pub fn passes(&self) -> usize {
         self.counts.passes()
     }
@@ -173,6 +175,7 @@ impl KernelLayout {
     }
 
     /// What the passes so far took.
+    #[must_use]
     pub fn work(&self) -> Work {
         self.counts.tally().work()
     }
@@ -188,6 +191,7 @@ impl KernelLayout {
     }
 
     /// Bytes that a kernel between n points in k dimensions takes, with what a pass of k + 1 columns holds.
+    #[must_use]
     pub fn bytes(points: usize, dimensions: usize, store: bool) -> usize {
         let stride = if points <= FEWEST_SORTED_POINTS { padded(points) } else { points.saturating_add(points / 4) };
         let stored = if store { stride.saturating_mul(stride + 256) / 2 } else { 0 };
@@ -269,6 +273,7 @@ pub struct Kernel {
 
 impl Kernel {
     /// The kernel of the rows of `scores`, computed in each pass.
+    #[must_use]
     pub fn of(scores: &Matrix, epsilon: f64) -> Self {
         let mut layout = KernelLayout::new(scores, KernelOptions::default());
         let points = Points::new(&layout, scores, epsilon);
@@ -280,6 +285,7 @@ impl Kernel {
     ///
     /// # Panics
     /// Where `right` or `u` have not one row for each point.
+    #[must_use]
     pub fn apply(&self, right: &Matrix, u: &[f64]) -> Matrix {
         let _running = self.points.shared.clock.run();
         self.method.apply(&self.points, right, u)
@@ -305,6 +311,7 @@ impl Kernel {
 
     /// One pass: the entropy of each row of the distribution q_ij proportional to u_j K_ij. Where K is approximated, of the rows of
     /// the probe_rows.
+    #[must_use]
     pub fn row_entropies(&self, u: &[f64]) -> Vec<f64> {
         // With D = -log K and t_i = sum_j u_j K_ij:  H_i = log t_i - sum_j u_j K_ij (log u_j - D_ij) / t_i.
         let logs = |u: f64| if u > 0.0 { u * u.ln() } else { 0.0 };
@@ -325,6 +332,7 @@ impl Kernel {
     ///
     /// # Panics
     /// Where there is no such point.
+    #[must_use]
     pub fn row(&self, row: usize) -> Vec<f64> {
         let Arrangement { places, stride, .. } = &self.points.shared.arrangement;
         let mut line = vec![0.0; places.len().next_multiple_of(4 * PADDING)];
@@ -338,6 +346,7 @@ impl Kernel {
     }
 
     /// Number of passes so far.
+    #[must_use]
     pub fn passes(&self) -> usize {
         self.points.counts.passes()
     }

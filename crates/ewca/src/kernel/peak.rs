@@ -16,6 +16,7 @@ pub struct Peak {
 
 impl Peak {
     /// Measures in double or single precision, for about a tenth of a second.
+    #[must_use]
     pub fn measure(single: bool) -> Self {
         if single { Self::of::<f32>() } else { Self::of::<f64>() }
     }

@@ -3,8 +3,6 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
-
 /// The time that something took, in all.
 #[derive(Debug, Default)]
 pub(super) struct Clock {
@@ -46,7 +44,8 @@ pub(super) struct Counts {
 }
 
 /// The counts, kept in a saved fit, so that a resumed one reports the same.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Tally {
     pub passes: usize,
     /// Pairs of tiles in all passes, and those that were computed.

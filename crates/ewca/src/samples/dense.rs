@@ -1,4 +1,4 @@
-//! Dense data: a row-major matrix, borrowed or owned, centred strip by strip.
+//! Dense data, borrowed or owned, by rows or by columns, centred strip by strip.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -25,14 +25,40 @@ pub(super) enum Lines<'a, T: Scalar> {
     Whole(Cow<'a, [T]>),
     /// Each somewhere else.
     Apart(Vec<&'a [T]>),
+    /// Columns, each somewhere, with a value of a row every `step`.
+    Columns { columns: Vec<&'a [T]>, step: usize },
 }
 
 impl<T: Scalar> Dense<'_, T> {
-    fn line(&self, row: usize) -> &[T] {
+    /// Calls `each` with each of these rows (by number, in order) and its values in `range`. Where rows do not lie in one piece, some
+    /// are put together at a time.
+    fn each_line(&self, rows: impl Iterator<Item = usize>, range: Range<usize>, mut each: impl FnMut(usize, &[T])) {
         match &self.data {
-            Lines::Whole(data) => &data[row * self.columns..(row + 1) * self.columns],
-            Lines::Apart(lines) => lines[row],
+            Lines::Whole(data) => rows.for_each(|i| each(i, &data[i * self.columns..][range.clone()])),
+            Lines::Apart(lines) => rows.for_each(|i| each(i, &lines[i][range.clone()])),
+            Lines::Columns { columns, step } => {
+                let (columns, width) = (&columns[range.clone()], range.len());
+                let size = parallel::lines_of(width, GATHERED, 8..=64);
+                let (mut rows, mut some, mut gathered) = (rows.peekable(), Vec::new(), Vec::new());
+                while rows.peek().is_some() {
+                    some.clear();
+                    some.extend(rows.by_ref().take(size));
+                    gathered.resize(some.len() * width, columns[0][0]);
+                    for (j, column) in columns.iter().enumerate() {
+                        let out = gathered[j..].iter_mut().step_by(width);
+                        some.iter().zip(out).for_each(|(&i, out)| *out = column[i * step]);
+                    }
+                    some.iter().zip(gathered.chunks_exact(width)).for_each(|(&i, line)| each(i, line));
+                }
+            }
         }
+    }
+
+    /// Some values of one row.
+    fn part_of_row(&self, row: usize, range: Range<usize>) -> Vec<f64> {
+        let mut values = Vec::new();
+        self.each_line([row].into_iter(), range, |_, line| values.extend(line.iter().map(|&x| x.into())));
+        values
     }
 
     /// Writes the rows `rows` (their numbers), features `columns`, less the mean, into `panel`, row after row, each times
@@ -46,13 +72,13 @@ impl<T: Scalar> Dense<'_, T> {
         panel: &mut [f64],
     ) {
         let mean = &mean[columns.clone()];
-        for (&i, out) in rows.iter().zip(panel.chunks_exact_mut(columns.len())) {
-            let factor = scale(i);
-            let values = &self.line(i)[columns.clone()];
+        let mut panel = panel.chunks_exact_mut(columns.len());
+        self.each_line(rows.iter().copied(), columns, |i, values| {
+            let (factor, out) = (scale(i), panel.next().unwrap_or_default());
             for ((o, &x), &m) in out.iter_mut().zip(values).zip(mean) {
                 *o = factor * (x.into() - m);
             }
-        }
+        });
     }
 }
 
@@ -79,7 +105,7 @@ impl<T: Scalar> Dense<'_, T> {
 
 impl<T: Scalar> Rows for Dense<'_, T> {
     fn row(&self, row: usize) -> Vec<f64> {
-        self.line(row).iter().map(|&x| x.into()).collect()
+        self.part_of_row(row, 0..self.columns)
     }
 
     fn magnitude(&self, start: usize) -> Result<f64> {
@@ -88,14 +114,30 @@ impl<T: Scalar> Rows for Dense<'_, T> {
             Lines::Apart(lines) => lines.iter().enumerate().try_fold(0.0f64, |largest, (row, line)| {
                 Ok(largest.max(magnitude(line, |column| (start + row, column))?))
             }),
+            Lines::Columns { .. } => {
+                let blocks = parallel::blocks(self.rows, parallel::lines_of(self.columns, BLOCK, 8..=usize::MAX));
+                let parts = parallel::map(&blocks, parallel::work(&[self.rows, self.columns]), |block| {
+                    let mut largest = Ok(0.0f64);
+                    self.each_line(block, 0..self.columns, |row, line| {
+                        if let Ok(most) = largest {
+                            largest = magnitude(line, |column| (start + row, column)).map(|new| most.max(new));
+                        }
+                    });
+                    largest
+                });
+                parts.into_iter().try_fold(0.0f64, |a, b| b.map(|b| a.max(b)))
+            }
         }
     }
 
     fn total_variance(&self, weights: &[f64], mean: &[f64]) -> f64 {
         let blocks = parallel::blocks(self.rows, parallel::lines_of(self.columns, BLOCK, 1..=usize::MAX));
         let parts = parallel::map(&blocks, parallel::work(&[self.rows, self.columns]), |block| {
-            let square = |i: usize| self.line(i).iter().zip(mean).map(|(&x, m)| (x.into() - m).powi(2)).sum::<f64>();
-            block.map(|i| weights[i] * square(i)).sum::<f64>()
+            let mut sum = 0.0;
+            self.each_line(block, 0..self.columns, |i, line| {
+                sum += weights[i] * line.iter().zip(mean).map(|(&x, m)| (x.into() - m).powi(2)).sum::<f64>();
+            });
+            sum
         });
         parts.into_iter().sum()
     }
@@ -135,17 +177,17 @@ impl<T: Scalar> Rows for Dense<'_, T> {
         let tiles = parallel::blocks(rows.len() * columns.len(), 1);
         let parts = parallel::map(&tiles, parallel::work(&[self.rows, self.columns]), |tile| {
             let (rows, columns) = (&rows[tile.start / columns.len()], &columns[tile.start % columns.len()]);
-            let origin = &self.line(0)[columns.clone()];
+            let origin = self.part_of_row(0, columns.clone());
             let mut sum = vec![0.0; columns.len()];
-            for i in rows.clone() {
+            self.each_line(rows.clone(), columns.clone(), |i, line| {
                 let weight = weights[i];
-                for ((s, &x), &x0) in sum.iter_mut().zip(&self.line(i)[columns.clone()]).zip(origin) {
-                    *s += weight * (x.into() - x0.into());
+                for ((s, &x), x0) in sum.iter_mut().zip(line).zip(&origin) {
+                    *s += weight * (x.into() - x0);
                 }
-            }
+            });
             sum
         });
-        let mut mean: Vec<f64> = self.line(0).iter().map(|&x| x.into()).collect();
+        let mut mean = self.part_of_row(0, 0..self.columns);
         for (tile, part) in parts.into_iter().enumerate() {
             mean[columns[tile % columns.len()].clone()].iter_mut().zip(part).for_each(|(m, p)| *m += p);
         }
@@ -257,6 +299,8 @@ impl<T: Scalar> Rows for Dense<'_, T> {
 /// Numbers in a block of rows, and in a centred strip: so many stay in the cache.
 const BLOCK: usize = 1 << 18;
 const PANEL: usize = 1 << 17;
+/// Numbers of rows that are put together from their columns.
+const GATHERED: usize = 1 << 15;
 
 /// How many rows or features a Gram matrix of this order takes at a time.
 pub(super) fn strip_width(order: usize) -> usize {
@@ -418,6 +462,40 @@ pub(super) mod tests {
             }
             let lines = data.chunks_exact(columns).collect();
             check_operations(&Dense { data: Lines::Apart(lines), rows, columns }, &data, columns);
+            let slices = (0..columns).map(|j| &data[j..]).collect();
+            let by_columns = Lines::Columns { columns: slices, step: columns };
+            check_operations(&Dense { data: by_columns, rows, columns }, &data, columns);
+        }
+    }
+
+    /// However they lie, the same numbers give the same bits.
+    #[test]
+    fn columns_give_the_bits_of_rows() {
+        for (rows, columns) in SHAPES {
+            let data: Vec<f32> = testing::gaussian(rows, columns, 5).iter().map(|&x| x as f32).collect();
+            let fortran: Vec<f32> = (0..rows * columns).map(|at| data[at % rows * columns + at / rows]).collect();
+            let by_rows = Dense { data: Lines::Whole(Cow::Borrowed(&data[..])), rows, columns };
+            let slices = fortran.chunks_exact(rows).collect();
+            let by_columns = Dense { data: Lines::Columns { columns: slices, step: 1 }, rows, columns };
+            let weights: Vec<f64> = (0..rows).map(|i| (i % 5) as f64 / (2 * rows) as f64).collect();
+            let active: Vec<usize> = (0..rows).filter(|i| i % 5 > 0).collect();
+            let operations = |dense: &Dense<'_, f32>| {
+                let mean = dense.weighted_mean(&weights);
+                let numbers = [dense.magnitude(0).unwrap(), dense.total_variance(&weights, &mean)].map(f64::to_bits);
+                let combination = Matrix::from_fn(active.len(), 2, |i, c| ((2 * i + c) as f64).cos());
+                let loadings = dense.transpose_times(&active, &mean, &combination);
+                let mut matrices = vec![dense.project(&active, &mean, &loadings), loadings];
+                matrices.extend(<[Matrix; 2]>::from(dense.lift(&active, &mean, &combination)));
+                for (side, order) in [(Side::Samples, active.len()), (Side::Features, columns)] {
+                    if order <= 1000 {
+                        matrices.push(dense.gram(&active, &weights, &mean, side));
+                    }
+                }
+                let bits = |values: &[f64]| values.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+                let matrices: Vec<_> = matrices.iter().map(|matrix| bits(matrix.as_column_major())).collect();
+                (dense.row(rows - 1), numbers, bits(&mean), matrices)
+            };
+            assert!(operations(&by_rows) == operations(&by_columns), "{rows} x {columns}");
         }
     }
 
@@ -425,7 +503,10 @@ pub(super) mod tests {
     fn what_is_no_number_is_named_by_its_place() {
         let mut data = testing::gaussian(6, 4, 1);
         data[4 * 4 + 3] = f64::NAN;
-        for data in [Lines::Whole(Cow::Borrowed(&data[..])), Lines::Apart(data.chunks_exact(4).collect())] {
+        // A later one in an earlier column: the first by rows is named.
+        data[5 * 4] = f64::INFINITY;
+        let by_columns = Lines::Columns { columns: (0..4).map(|j| &data[j..]).collect(), step: 4 };
+        for data in [Lines::Whole(Cow::Borrowed(&data[..])), Lines::Apart(data.chunks_exact(4).collect()), by_columns] {
             let dense = Dense { data, rows: 6, columns: 4 };
             assert!(matches!(dense.magnitude(100), Err(Error::NotFinite { row: 104, column: 3, .. })));
         }

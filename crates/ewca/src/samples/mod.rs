@@ -55,7 +55,7 @@ mod private {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Samples<'a, T: Scalar = f64> {
-    values: Values<'a, T>,
+    values: Storage<'a, T>,
     rows: usize,
     columns: usize,
     member: TeamHandle,
@@ -69,7 +69,7 @@ pub struct Samples<'a, T: Scalar = f64> {
 }
 
 #[derive(Debug, Clone)]
-enum Values<'a, T: Scalar> {
+enum Storage<'a, T: Scalar> {
     Dense(Dense<'a, T>),
     Sparse(Sparse<'a, T>),
     Streamed(Streamed<'a>),
@@ -124,11 +124,17 @@ enum Side {
 
 impl<'a, T: Scalar> Samples<'a, T> {
     /// Borrows a row-major matrix of `rows` samples x `columns` features, each sample with the same weight.
+    ///
+    /// # Errors
+    /// Where there are no values or fewer than 2 samples, where a value is not finite, or is too large or too small to be squared; where the length is not `rows` x `columns`.
     pub fn new(data: &'a [T], rows: usize, columns: usize) -> Result<Self> {
         Self::uncentred(data, rows, columns)?.centred()
     }
 
     /// Takes such a matrix instead of borrowing it.
+    ///
+    /// # Errors
+    /// As [`Samples::new`].
     pub fn from_vec(data: Vec<T>, rows: usize, columns: usize) -> Result<Self> {
         Self::from_dense(Cow::Owned(data), rows, columns)?.centred()
     }
@@ -142,6 +148,9 @@ impl<'a, T: Scalar> Samples<'a, T> {
     /// assert_eq!(samples.row(2)?, [5.0, 6.5]);
     /// # Ok::<(), ewca::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`Samples::new`], and where rows have different lengths.
     pub fn from_slices(rows: Vec<&'a [T]>) -> Result<Self> {
         let (count, columns) = (rows.len(), rows.first().map_or(0, |row| row.len()));
         if columns == 0 {
@@ -151,10 +160,57 @@ impl<'a, T: Scalar> Samples<'a, T> {
             return Err(Error::Ragged { row, expected: columns, found: values.len() });
         }
         let dense = Dense { data: Lines::Apart(rows), rows: count, columns };
-        Self::checked(Values::Dense(dense), count, columns)?.centred()
+        Self::checked(Storage::Dense(dense), count, columns)?.centred()
+    }
+
+    /// Borrows columns (features) instead of rows, which need not lie one behind the other either: column-major matrices, some columns of a
+    /// table. Results are the same bits as from rows; the work over the data themselves takes a little longer.
+    ///
+    /// ```
+    /// use ewca::Samples;
+    /// let (height, weight) = ([1.0, 3.0, 5.0], [2.0, 4.0, 6.5]);
+    /// let samples = Samples::from_columns(vec![&height, &weight])?;
+    /// assert_eq!(samples.row(2)?, [5.0, 6.5]);
+    /// # Ok::<(), ewca::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Samples::new`], and where columns have different lengths.
+    pub fn from_columns(columns: Vec<&'a [T]>) -> Result<Self> {
+        let rows = columns.first().map_or(0, |column| column.len());
+        if let Some((column, values)) = columns.iter().enumerate().find(|(_, values)| values.len() != rows) {
+            return Err(Error::RaggedColumn { column, expected: rows, found: values.len() });
+        }
+        Self::by_columns(columns, rows, 1)?.centred()
+    }
+
+    /// Borrows a matrix whose value at row i and column j is `data[i * row_stride + j * column_stride]`: of any order, with gaps or without.
+    ///
+    /// ```
+    /// use ewca::Samples;
+    /// // Every other column of a row-major table.
+    /// let table = [1.0, 9.0, 2.0, 9.0, 3.0, 9.0, 4.0, 9.0, 5.0, 9.0, 6.5, 9.0];
+    /// let samples = Samples::strided(&table, 3, 2, 4, 2)?;
+    /// assert_eq!(samples.row(2)?, [5.0, 6.5]);
+    /// # Ok::<(), ewca::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Samples::new`], and [`Error::Strides`] where they lead out of `data`.
+    pub fn strided(
+        data: &'a [T],
+        rows: usize,
+        columns: usize,
+        row_stride: usize,
+        column_stride: usize,
+    ) -> Result<Self> {
+        Self::uncentred_strided(data, rows, columns, row_stride, column_stride)?.centred()
     }
 
     /// The same as [`Samples::new`], from rows of their own, which are copied.
+    ///
+    /// # Errors
+    /// As [`Samples::from_slices`].
     pub fn from_rows<R: AsRef<[T]>>(rows: &[R]) -> Result<Self> {
         let columns = rows.first().map_or(0, |row| row.as_ref().len());
         let mut data = Vec::with_capacity(rows.len() * columns);
@@ -179,22 +235,31 @@ impl<'a, T: Scalar> Samples<'a, T> {
     /// assert_eq!(samples.mean(), [0.5, 0.0, 2.5]);
     /// # Ok::<(), ewca::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`Samples::new`], and [`Error::Sparse`] where the three do not make compressed sparse rows.
     pub fn sparse(offsets: &'a [usize], positions: &'a [u32], values: &'a [T], columns: usize) -> Result<Self> {
         Self::uncentred_sparse(offsets, positions, values, columns)?.centred()
     }
 
     /// Samples that are read from their source whenever they are needed, part by part: for tables that are larger than the memory.
     /// This reads them once; a fit reads them once more, or twice if they have more features than it can hold.
+    ///
+    /// # Errors
+    /// As [`Samples::new`], and [`Error::Read`] where the source fails.
     pub fn streamed(source: &'a dyn Source) -> Result<Self> {
         let (rows, columns) = (source.rows(), source.columns());
         if rows == 0 || columns == 0 {
             return Err(Error::Empty { rows, columns });
         }
-        Self::of(Values::Streamed(Streamed::new(source)), rows, columns).centred()
+        Self::of(Storage::Streamed(Streamed::new(source)), rows, columns).centred()
     }
 
     /// Makes these samples the share of one process in a team: others have other samples, of the same features. All processes of
     /// the team fit together, with the same parameters, and get the same model. Weights are given after this, each process its own.
+    ///
+    /// # Errors
+    /// Where weights or counts were given before, or where the processes have other features, or processors of another kind.
     pub fn with_team(mut self, team: Arc<dyn Team>) -> Result<Self> {
         if self.total_count.is_some() || self.weights.iter().any(|a| *a != self.weights[0]) {
             let expected = "give them after the team, to which they must sum".into();
@@ -215,7 +280,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
         let share = self.rows as f64 / all as f64;
         self.mean.iter_mut().for_each(|m| *m *= share);
         self.member.sum(&mut self.mean);
-        if let Values::Streamed(streamed) = &mut self.values {
+        if let Storage::Streamed(streamed) = &mut self.values {
             streamed.reweight(share);
         }
         Ok(self)
@@ -224,6 +289,39 @@ impl<'a, T: Scalar> Samples<'a, T> {
     /// Samples to be projected with somebody else's mean: any number of them.
     pub(crate) fn uncentred(data: &'a [T], rows: usize, columns: usize) -> Result<Self> {
         Self::from_dense(Cow::Borrowed(data), rows, columns)
+    }
+
+    /// The same for any strides.
+    pub(crate) fn uncentred_strided(
+        data: &'a [T],
+        rows: usize,
+        columns: usize,
+        row_stride: usize,
+        column_stride: usize,
+    ) -> Result<Self> {
+        if rows == 0 || columns == 0 {
+            return Err(Error::Empty { rows, columns });
+        }
+        let way = |count: usize, stride: usize| (count - 1).checked_mul(stride);
+        let last = way(rows, row_stride).zip(way(columns, column_stride)).and_then(|(i, j)| i.checked_add(j));
+        if last.is_none_or(|last| last >= data.len()) {
+            return Err(Error::Strides { rows, columns, row_stride, column_stride, found: data.len() });
+        }
+        if column_stride != 1 {
+            let slices = (0..columns).map(|j| &data[j * column_stride..]).collect();
+            return Self::by_columns(slices, rows, row_stride);
+        }
+        let slices = (0..rows).map(|i| &data[i * row_stride..][..columns]).collect();
+        Self::checked(Storage::Dense(Dense { data: Lines::Apart(slices), rows, columns }), rows, columns)
+    }
+
+    fn by_columns(slices: Vec<&'a [T]>, rows: usize, step: usize) -> Result<Self> {
+        let columns = slices.len();
+        if rows == 0 || columns == 0 {
+            return Err(Error::Empty { rows, columns });
+        }
+        let dense = Dense { data: Lines::Columns { columns: slices, step }, rows, columns };
+        Self::checked(Storage::Dense(dense), rows, columns)
     }
 
     /// The same for compressed sparse rows.
@@ -237,7 +335,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
         if rows == 0 || columns == 0 {
             return Err(Error::Empty { rows, columns });
         }
-        let values = Values::Sparse(Sparse::new(offsets, positions, values, columns)?);
+        let values = Storage::Sparse(Sparse::new(offsets, positions, values, columns)?);
         Self::checked(values, rows, columns)
     }
 
@@ -248,11 +346,11 @@ impl<'a, T: Scalar> Samples<'a, T> {
         if rows.checked_mul(columns) != Some(data.len()) {
             return Err(Error::Shape { rows, columns, expected: rows.saturating_mul(columns), found: data.len() });
         }
-        Self::checked(Values::Dense(Dense { data: Lines::Whole(data), rows, columns }), rows, columns)
+        Self::checked(Storage::Dense(Dense { data: Lines::Whole(data), rows, columns }), rows, columns)
     }
 
     /// Samples whose values are all numbers of a sensible size.
-    fn checked(values: Values<'a, T>, rows: usize, columns: usize) -> Result<Self> {
+    fn checked(values: Storage<'a, T>, rows: usize, columns: usize) -> Result<Self> {
         let samples = Self::of(values, rows, columns);
         let mut largest = 0.0f64;
         samples.each_part(&mut |range, rows| {
@@ -263,7 +361,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
         Ok(samples)
     }
 
-    fn of(values: Values<'a, T>, rows: usize, columns: usize) -> Self {
+    fn of(values: Storage<'a, T>, rows: usize, columns: usize) -> Self {
         let (weights, mean, member) = (Vec::new(), Vec::new(), TeamHandle::default());
         Self { values, rows, columns, member, start: 0, weights, total_count: None, mean }
     }
@@ -282,6 +380,9 @@ impl<'a, T: Scalar> Samples<'a, T> {
     /// matter: a distribution over the samples (the paper's histogram a). Perplexities count samples, whatever their weights.
     ///
     /// A sample of weight 0 takes no part in the fit, but gets scores and a plan row like a new sample.
+    ///
+    /// # Errors
+    /// Where there is not one weight for each sample, one is negative or not finite, or fewer than 2 are positive.
     pub fn with_weights(mut self, weights: &[f64]) -> Result<Self> {
         self.weigh(weights)?;
         self.total_count = None;
@@ -291,6 +392,9 @@ impl<'a, T: Scalar> Samples<'a, T> {
     /// Gives each sample a count: how many samples it stands for, which need not be a whole number. As weights they are the same as
     /// [`Samples::with_weights`]; but perplexities count a sample so many times, so that a count of 3 is as good as the same sample three
     /// times: with the shares q_ij of row i, its perplexity is exp(-sum_j q_ij log(q_ij / count_j)).
+    ///
+    /// # Errors
+    /// As [`Samples::with_weights`], and [`Error::Counts`] where they sum to more than 9e15.
     pub fn with_counts(mut self, counts: &[f64]) -> Result<Self> {
         let sum: f64 = self.weigh(counts)?.iter().sum();
         // Beyond, adding one changes nothing.
@@ -326,27 +430,32 @@ impl<'a, T: Scalar> Samples<'a, T> {
     }
 
     /// Number of samples; in a team, of this process.
+    #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
     /// Number of samples of the whole team; of these where there is none.
+    #[must_use]
     pub fn all_rows(&self) -> usize {
         self.weights.len()
     }
 
     /// Number of features.
+    #[must_use]
     pub fn columns(&self) -> usize {
         self.columns
     }
 
     /// The weights a, which sum to 1; in a team, of all samples.
+    #[must_use]
     pub fn weights(&self) -> &[f64] {
         &self.weights
     }
 
     /// How many samples these stand for: the sum of the counts where they have counts, otherwise the number of samples that carry
     /// weight. Perplexities are below it.
+    #[must_use]
     pub fn count(&self) -> f64 {
         self.total_count.unwrap_or_else(|| self.active().len() as f64)
     }
@@ -357,19 +466,23 @@ impl<'a, T: Scalar> Samples<'a, T> {
     }
 
     /// The weighted mean of each feature.
+    #[must_use]
     pub fn mean(&self) -> &[f64] {
         &self.mean
     }
 
     /// A copy of one sample (of this process).
+    ///
+    /// # Errors
+    /// Where there is no such sample, or it cannot be read.
     pub fn row(&self, row: usize) -> Result<Vec<f64>> {
         if row >= self.rows {
             return Err(Error::NoSuchRow { row, rows: self.rows });
         }
         match &self.values {
-            Values::Dense(dense) => Ok(Rows::row(dense, row)),
-            Values::Sparse(sparse) => Ok(Rows::row(sparse, row)),
-            Values::Streamed(streamed) => streamed.row(row),
+            Storage::Dense(dense) => Ok(Rows::row(dense, row)),
+            Storage::Sparse(sparse) => Ok(Rows::row(sparse, row)),
+            Storage::Streamed(streamed) => streamed.row(row),
         }
     }
 
@@ -395,6 +508,6 @@ impl<'a, T: Scalar> Samples<'a, T> {
 
     /// Whether reading the samples again is dear.
     pub(crate) fn is_streamed(&self) -> bool {
-        matches!(self.values, Values::Streamed(_))
+        matches!(self.values, Storage::Streamed(_))
     }
 }

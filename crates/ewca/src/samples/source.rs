@@ -7,7 +7,7 @@ use std::sync::mpsc::sync_channel;
 use super::dense::{Dense, Lines};
 use super::sparse::Sparse;
 use super::{EachPart, Rows, Side, check_range};
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::matrix::Matrix;
 
 /// Where samples come from when they are not all in memory: a file, for instance.
@@ -21,8 +21,12 @@ pub trait Source: std::fmt::Debug + Sync {
     /// How many samples to ask for at a time; some three parts are in memory at once.
     fn part_rows(&self) -> usize;
 
-    /// Reads some samples; the message of a failure should name the file.
-    fn read(&self, rows: Range<usize>) -> std::result::Result<Part, String>;
+    /// Reads some samples. The text of a failure should name the file; [`Error::Read`] keeps the failure itself. A text becomes
+    /// one with `into()`.
+    ///
+    /// # Errors
+    /// Whatever keeps the samples from being read.
+    fn read(&self, rows: Range<usize>) -> std::result::Result<Part, Box<dyn std::error::Error + Send + Sync>>;
 }
 
 /// Some samples.
@@ -81,7 +85,7 @@ impl<'a> Streamed<'a> {
                 }
             });
             for (range, part) in receiver {
-                let part = part.map_err(|message| Error::Read { message })?;
+                let part = part.map_err(unreadable)?;
                 with_rows(&part, range.len(), columns, |rows| each(range.clone(), rows))?;
             }
             Ok(())
@@ -134,7 +138,7 @@ impl<'a> Streamed<'a> {
 
     /// A copy of one sample.
     pub fn row(&self, row: usize) -> Result<Vec<f64>> {
-        let part = self.source.read(row..row + 1).map_err(|message| Error::Read { message })?;
+        let part = self.source.read(row..row + 1).map_err(unreadable)?;
         with_rows(&part, 1, self.source.columns(), |rows| Ok(rows.row(0)))
     }
 
@@ -150,6 +154,10 @@ impl<'a> Streamed<'a> {
         }
         Some(gram)
     }
+}
+
+fn unreadable(failure: Box<dyn std::error::Error + Send + Sync>) -> Error {
+    Error::Read { source: Cause::new(failure) }
 }
 
 fn with_rows<R>(part: &Part, rows: usize, columns: usize, each: impl FnOnce(&dyn Rows) -> Result<R>) -> Result<R> {
@@ -195,7 +203,7 @@ mod tests {
         fn part_rows(&self) -> usize {
             self.part
         }
-        fn read(&self, rows: Range<usize>) -> std::result::Result<Part, String> {
+        fn read(&self, rows: Range<usize>) -> std::result::Result<Part, Box<dyn std::error::Error + Send + Sync>> {
             let mut values = self.data[rows.start * self.columns..rows.end * self.columns].to_vec();
             if self.sparse {
                 let positions = (0..values.len()).map(|at| (at % self.columns) as u32).collect();

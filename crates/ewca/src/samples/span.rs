@@ -575,7 +575,10 @@ mod tests {
         fn part_rows(&self) -> usize {
             7
         }
-        fn read(&self, rows: Range<usize>) -> std::result::Result<crate::samples::Part, String> {
+        fn read(
+            &self,
+            rows: Range<usize>,
+        ) -> std::result::Result<crate::samples::Part, Box<dyn std::error::Error + Send + Sync>> {
             Ok(crate::samples::Part::Dense(self.0[rows.start * self.1..rows.end * self.1].to_vec()))
         }
     }

@@ -104,6 +104,43 @@ fn rows_within_a_part() {
     assert_eq!(within(&rows, &(9..10)), (3..4, vec![0]));
 }
 
+#[test]
+fn samples_of_any_strides_are_those_of_rows() {
+    let (n, d) = (9, 4);
+    let data = testing::gaussian(n, d, 8);
+    let plain = Samples::new(&data, n, d).unwrap();
+    // Rows and columns with gaps, each way first; values between them are no numbers.
+    for (row_stride, column_stride) in [(d, 1), (1, n), (d + 3, 1), (2, 3 * n), (3 * d, 2), (7, 64)] {
+        let mut wide = vec![f64::NAN; (n - 1) * row_stride + (d - 1) * column_stride + 1];
+        (0..n * d).for_each(|at| wide[at / d * row_stride + at % d * column_stride] = data[at]);
+        let samples = Samples::strided(&wide, n, d, row_stride, column_stride).unwrap();
+        assert_eq!(samples.mean(), plain.mean());
+        (0..n).for_each(|i| assert_eq!(samples.row(i).unwrap(), plain.row(i).unwrap()));
+        let model = |samples: &Samples<'_>| crate::Ewca::params(2).epsilon(0.5).fit(samples).unwrap();
+        assert_eq!(model(&samples).scores(), model(&plain).scores());
+        let new = model(&plain).transform_strided(&wide, n, row_stride, column_stride).unwrap();
+        assert_eq!(new, model(&plain).transform(&data, n).unwrap());
+        // One value too few.
+        let found = wide.len() - 1;
+        let error = Samples::strided(&wide[..found], n, d, row_stride, column_stride).unwrap_err();
+        assert_eq!(error, Error::Strides { rows: n, columns: d, row_stride, column_stride, found });
+    }
+    let columns: Vec<Vec<f64>> = (0..d).map(|j| (0..n).map(|i| data[i * d + j]).collect()).collect();
+    let samples = Samples::from_columns(columns.iter().map(|column| &column[..]).collect()).unwrap();
+    assert_eq!(samples.row(5).unwrap(), plain.row(5).unwrap());
+    // The same value everywhere is a matrix too, if one of no variance.
+    assert_eq!(Samples::strided(&[7.0], 3, 2, 0, 0).unwrap().mean(), [7.0, 7.0]);
+    for (row_stride, column_stride) in [(usize::MAX, 1), (1, usize::MAX), (usize::MAX, usize::MAX), (usize::MAX / 2, 2)]
+    {
+        let error = Samples::strided(&data, n, d, row_stride, column_stride).unwrap_err();
+        assert!(matches!(error, Error::Strides { .. }), "{error}");
+    }
+    assert_eq!(Samples::strided(&data, 0, d, 1, 1).unwrap_err(), Error::Empty { rows: 0, columns: d });
+    let ragged = Samples::from_columns(vec![&data[..3], &data[..2]]).unwrap_err();
+    assert_eq!(ragged, Error::RaggedColumn { column: 1, expected: 3, found: 2 });
+    assert_eq!(Samples::<f64>::from_columns(vec![&[], &[]]).unwrap_err(), Error::Empty { rows: 0, columns: 2 });
+}
+
 /// Rows that are streamed, three at a time.
 #[derive(Debug)]
 struct Table {
@@ -122,7 +159,7 @@ impl Source for Table {
     fn part_rows(&self) -> usize {
         3
     }
-    fn read(&self, rows: Range<usize>) -> std::result::Result<Part, String> {
+    fn read(&self, rows: Range<usize>) -> std::result::Result<Part, Box<dyn std::error::Error + Send + Sync>> {
         Ok(Part::Dense(self.data[rows.start * self.columns..rows.end * self.columns].to_vec()))
     }
 }

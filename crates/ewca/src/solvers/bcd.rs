@@ -1,13 +1,12 @@
 //! Algorithm 1 of the paper, block coordinate descent: plan, then the k leading eigenvectors of M (docs/method.md, section 4).
 
-use serde::{Deserialize, Serialize};
-
 use super::{Algorithm, Goal, Objective, Outcome, Point};
 use crate::error::Result;
 use crate::transport::Balancer;
 
 /// It remembers nothing.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Bcd;
 
 impl Algorithm for Bcd {

@@ -2,8 +2,6 @@
 
 use std::collections::VecDeque;
 
-use serde::{Deserialize, Serialize};
-
 use super::{Algorithm, Goal, LeadingBlock, Objective, Outcome, Point};
 use crate::error::Result;
 use crate::matrix::{Matrix, symmetric_eigen};
@@ -30,7 +28,8 @@ const LATER_JUMP: f64 = 1e-4;
 const JUMP_ERROR: f64 = 1e-2;
 
 /// What it remembers is the curvature seen so far: pairs of steps and gradient changes, moved along by projection.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Lbfgs {
     pairs: VecDeque<Pair>,
     /// Iterations since the start.
@@ -42,7 +41,8 @@ pub(crate) struct Lbfgs {
     jumped: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Pair {
     step: Matrix,
     change: Matrix,

@@ -3,8 +3,6 @@
 //! With X'X = n Sigma the paper's P U collapses to -(M U + c U), c = max(alpha, 0) lambda_max(Sigma), alpha = 1 - 2 nu, where
 //! nu is a lower bound of the smallest eigenvalue of diag(a)^-1/2 pi diag(a)^-1/2 (n lambda for uniform weights): docs/method.md, section 4.
 
-use serde::{Deserialize, Serialize};
-
 use super::{Algorithm, Goal, Objective, Outcome, Point};
 use crate::error::Result;
 use crate::matrix::{Matrix, symmetric_eigen};
@@ -12,8 +10,10 @@ use crate::subspace::Orthonormalisation;
 use crate::transport::Balancer;
 
 /// The lower bound of the plan's smallest eigenvalue that the majoriser uses. The tighter, the longer the steps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[non_exhaustive]
 pub enum EigenvalueBound {
     /// The eigenvalue itself, by an eigen-decomposition of the n x n plan in every iteration.
     Exact,
@@ -25,7 +25,8 @@ pub enum EigenvalueBound {
 }
 
 /// The parameters of Algorithm 2.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct MmParams {
     /// Steps per plan (the paper's m_it).
     pub inner_steps: usize,
@@ -42,7 +43,8 @@ impl Default for MmParams {
 }
 
 /// It remembers nothing.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Mm(pub MmParams);
 
 impl Algorithm for Mm {

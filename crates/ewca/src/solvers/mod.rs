@@ -13,8 +13,6 @@ mod objective;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use serde::{Deserialize, Serialize};
-
 pub use mm::{EigenvalueBound, MmParams};
 pub(crate) use objective::{
     Guess, Leading, LeadingBlock, Objective, Point, component_residuals, gradient_columns, is_wide, largest,
@@ -26,8 +24,9 @@ use crate::samples::Span;
 use crate::transport::Balancer;
 
 /// Which algorithm moves the subspace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 #[non_exhaustive]
 pub enum Solver {
     /// The fastest for the shape at hand: L-BFGS, for all shapes measured so far.
@@ -43,6 +42,7 @@ pub enum Solver {
 
 impl Solver {
     /// The name by which people ask for it.
+    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -86,7 +86,8 @@ pub(crate) struct Goal {
 }
 
 /// The algorithm under way.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 enum Running {
     Lbfgs(lbfgs::Lbfgs),
     Bcd(bcd::Bcd),
@@ -122,7 +123,8 @@ impl Running {
 }
 
 /// What is known between two iterations.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct State {
     pub point: Point,
     pub balancer: Balancer,

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 use crate::error::Result;
 use crate::kernel::{Accuracy, KernelLayout, NEGLIGIBLE};
 use crate::matrix::{Matrix, dot, hstack, orthonormal_beside, symmetric_eigen};
@@ -50,7 +48,8 @@ pub(crate) struct Objective<'s> {
 }
 
 /// A frame with its plan, value and gradient at an epsilon.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Point {
     /// In units of the span.
     pub epsilon: f64,
@@ -82,7 +81,8 @@ pub(crate) struct Point {
 }
 
 /// M in the leading principal axes, taken apart.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct LeadingBlock {
     /// How many coordinates frames have.
     pub rank: usize,

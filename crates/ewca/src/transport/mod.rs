@@ -31,6 +31,9 @@ use crate::parallel::StopFlag;
 /// assert_eq!(plan.partners(0, 2)[1].0, 1); // after itself, sample 0 is nearest to sample 1
 /// # Ok::<(), ewca::Error>(())
 /// ```
+///
+/// # Errors
+/// Where the weights do not fit the scores or are not positive, a score is not finite, or epsilon is out of range.
 pub fn self_transport(scores: &Matrix, weights: &[f64], epsilon: f64, tolerance: f64) -> Result<(Plan, f64)> {
     if !(epsilon > 0.0 && epsilon.is_finite()) {
         return Err(Error::Parameter {

@@ -35,31 +35,37 @@ impl Plan {
     }
 
     /// Number of samples n.
+    #[must_use]
     pub fn len(&self) -> usize {
         self.weights.len()
     }
 
     /// Whether there are no samples (there always are).
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.weights.is_empty()
     }
 
     /// The regularisation epsilon.
+    #[must_use]
     pub fn epsilon(&self) -> f64 {
         self.epsilon
     }
 
     /// The potential g, in units of the cost.
+    #[must_use]
     pub fn potential(&self) -> Vec<f64> {
         self.scaled_potential.iter().map(|f| f * self.epsilon).collect()
     }
 
     /// The weights a: what the marginals should be.
+    #[must_use]
     pub fn weights(&self) -> &[f64] {
         &self.weights
     }
 
     /// The row sums of the plan (and column sums: it is symmetric): what the marginals are. One pass over the kernel.
+    #[must_use]
     pub fn marginals(&self) -> Vec<f64> {
         self.apply_vector(&vec![1.0; self.len()])
     }
@@ -68,6 +74,7 @@ impl Plan {
     ///
     /// # Panics
     /// If v does not have n entries.
+    #[must_use]
     pub fn apply_vector(&self, vector: &[f64]) -> Vec<f64> {
         assert_eq!(vector.len(), self.len(), "the vector's length is not the number of samples");
         self.apply(&Matrix::from_fn(self.len(), 1, |i, _| vector[i])).column(0).to_vec()
@@ -77,6 +84,7 @@ impl Plan {
     ///
     /// # Panics
     /// If W does not have n rows.
+    #[must_use]
     pub fn apply(&self, columns: &Matrix) -> Matrix {
         assert_eq!(columns.rows(), self.len(), "the matrix' rows are not the number of samples");
         let mut carried = columns.clone();
@@ -90,6 +98,7 @@ impl Plan {
     ///
     /// # Panics
     /// If there is no sample i.
+    #[must_use]
     pub fn row(&self, row: usize) -> Vec<f64> {
         self.kernel.row(row).iter().zip(&*self.u).map(|(k, u)| k * (self.u[row] * u)).collect()
     }
@@ -98,6 +107,7 @@ impl Plan {
     ///
     /// # Panics
     /// If there is no sample i.
+    #[must_use]
     pub fn partners(&self, row: usize, count: usize) -> Vec<(usize, f64)> {
         strongest(&self.shares(&self.scores.row(row)), count)
     }
@@ -108,6 +118,7 @@ impl Plan {
     ///
     /// # Panics
     /// If the point does not have k coordinates.
+    #[must_use]
     pub fn shares(&self, point: &[f64]) -> Vec<f64> {
         assert_eq!(point.len(), self.scores.columns(), "the point's length is not the number of components");
         let logs: Vec<f64> = (0..self.len())
@@ -139,6 +150,7 @@ impl Plan {
     }
 
     /// The scores of each sample averaged over its partners: diag(a)^-1 pi Z (n pi Z for uniform weights).
+    #[must_use]
     pub fn barycentric_scores(&self) -> Matrix {
         let k = self.scores.columns();
         let mut columns = Matrix::from_fn(self.len(), k + 1, |i, j| if j < k { self.scores.get(i, j) } else { 1.0 });
@@ -156,6 +168,9 @@ impl Plan {
     }
 
     /// The plan as an n x n matrix, if it takes at most `max_bytes`.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] where it would take more.
     pub fn dense(&self, max_bytes: usize) -> Result<Matrix> {
         let needed = self.len().saturating_mul(self.len()).saturating_mul(8);
         if needed > max_bytes {

@@ -49,6 +49,9 @@ impl Default for SinkhornLimits {
 /// assert!(coupling.plan.get(0, 0) > coupling.plan.get(0, 1));
 /// # Ok::<(), ewca::Error>(())
 /// ```
+///
+/// # Errors
+/// Where the weights do not fit the matrix or are not positive, have different sums, a cost is not finite, or epsilon is out of range; [`Error::Underflow`] where a row or a column of the kernel vanishes.
 pub fn sinkhorn_knopp(cost: &Matrix, a: &[f64], b: &[f64], epsilon: f64, limits: SinkhornLimits) -> Result<Coupling> {
     check(cost, a, b, epsilon)?;
     let kernel = Matrix::from_fn(cost.rows(), cost.columns(), |i, j| (-cost.get(i, j) / epsilon).exp());
@@ -82,6 +85,9 @@ pub fn sinkhorn_knopp(cost: &Matrix, a: &[f64], b: &[f64], epsilon: f64, limits:
 }
 
 /// Alternating Sinkhorn in the log domain: slower than the scaling form, and safe at any epsilon.
+///
+/// # Errors
+/// Where the weights do not fit the matrix or are not positive, have different sums, a cost is not finite, or epsilon is out of range.
 pub fn sinkhorn_log(cost: &Matrix, a: &[f64], b: &[f64], epsilon: f64, limits: SinkhornLimits) -> Result<Coupling> {
     check(cost, a, b, epsilon)?;
     let scaled = cost.clone().scaled(1.0 / epsilon);

@@ -9,11 +9,9 @@
 
 use std::collections::VecDeque;
 
-use serde::{Deserialize, Serialize};
-
 use super::Scalings;
 use crate::kernel::Kernel;
-use crate::matrix::{Matrix, dot};
+use crate::matrix::{Matrix, cholesky, dot, solve_cholesky};
 use crate::parallel::StopFlag;
 
 /// How many steps Anderson acceleration remembers.
@@ -24,7 +22,8 @@ const STEP: f64 = 2.0 / 3.0;
 const SAFE_STEP: f64 = 0.5;
 
 /// Solves for potentials; remembers how residuals answered to steps, also from one subspace to the next.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Balancer {
     /// Pairs (change of f, change of r), newest last.
     memory: VecDeque<(Vec<f64>, Vec<f64>)>,
@@ -215,38 +214,14 @@ pub(crate) fn least_squares<'a>(
     let m = columns.len();
     let weighted: Vec<Vec<f64>> = columns.iter().map(|c| c.iter().zip(weights).map(|(c, a)| c * a).collect()).collect();
     let mut normal = Matrix::from_fn(m, m, |i, j| dot(&weighted[i], columns[j]));
-    let mut right: Vec<f64> = weighted.iter().map(|c| dot(c, target)).collect();
     for i in 0..m {
         let ridged = normal.get(i, i) * (1.0 + 1e-12);
         normal.set(i, i, ridged);
     }
-    // Cholesky factorisation in place, then two triangular solves.
-    for j in 0..m {
-        for l in 0..j {
-            let factor = normal.get(j, l);
-            for i in j..m {
-                let value = normal.get(i, j) - normal.get(i, l) * factor;
-                normal.set(i, j, value);
-            }
-        }
-        let pivot = normal.get(j, j);
-        if !(pivot > 0.0 && pivot.is_finite()) {
-            return None;
-        }
-        for i in j..m {
-            let value = normal.get(i, j) / pivot.sqrt();
-            normal.set(i, j, value);
-        }
-    }
-    for i in 0..m {
-        let sum: f64 = (0..i).map(|l| normal.get(i, l) * right[l]).sum();
-        right[i] = (right[i] - sum) / normal.get(i, i);
-    }
-    for i in (0..m).rev() {
-        let sum: f64 = (i + 1..m).map(|l| normal.get(l, i) * right[l]).sum();
-        right[i] = (right[i] - sum) / normal.get(i, i);
-    }
-    right.iter().all(|x| x.is_finite()).then_some(right)
+    cholesky(&mut normal);
+    let right = Matrix::from_fn(m, 1, |i, _| dot(&weighted[i], target));
+    let solution = solve_cholesky(&normal, right).into_column_major();
+    solution.iter().all(|x| x.is_finite()).then_some(solution)
 }
 
 #[cfg(test)]

@@ -144,7 +144,9 @@ mod nalgebra_matrices {
             DMatrix::from_fn(ROWS + 1, COLUMNS + 3, |i, j| if i * j > 0 { entry(i - 1, j - 1) } else { f64::NAN });
         same(Samples::try_from(&wide.view((1, 1), (ROWS, COLUMNS))));
         let gaps = DMatrix::from_fn(2 * ROWS, COLUMNS, |i, j| if i % 2 == 0 { entry(i / 2, j) } else { f64::NAN });
-        same(Samples::try_from(&gaps.rows_with_step(0, ROWS, 1)));
+        same(Samples::try_from(&gaps.rows_with_step(0, ROWS, 1).clone_owned()));
+        let empty = DMatrix::<f64>::zeros(3, 0);
+        assert_eq!(Samples::try_from(&empty).unwrap_err(), Error::Empty { rows: 0, columns: 0 });
     }
 
     #[test]

@@ -129,6 +129,7 @@ fn mm_follows_algorithm_2() {
                 EigenvalueBound::Exact => jacobi(&pi).0[N - 1],
                 EigenvalueBound::Gershgorin => -1.0 / n,
                 EigenvalueBound::Zero => 0.0,
+                other => panic!("the paper has no {other:?}"),
             };
             let alpha = 1.0 - 2.0 * n * lambda;
             let before = u.clone();

@@ -19,6 +19,18 @@ pub struct Table<'a> {
     broken: Option<usize>,
 }
 
+/// What such a table says then.
+#[derive(Debug)]
+struct Gone(&'static str);
+
+impl std::error::Error for Gone {}
+
+impl std::fmt::Display for Gone {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(to, "{}: the disk is gone", self.0)
+    }
+}
+
 impl<'a> Table<'a> {
     pub fn new(data: &'a [f64], columns: usize, part: usize) -> Self {
         Self { data, columns, part, sparse: false, read: AtomicUsize::new(0), broken: None }
@@ -43,9 +55,9 @@ impl Source for Table<'_> {
         self.part
     }
 
-    fn read(&self, rows: Range<usize>) -> Result<Part, String> {
+    fn read(&self, rows: Range<usize>) -> Result<Part, Box<dyn std::error::Error + Send + Sync>> {
         if self.broken.is_some_and(|row| rows.contains(&row)) {
-            return Err("table.npy: the disk is gone".into());
+            return Err(Box::new(Gone("table.npy")));
         }
         self.read.fetch_add(rows.len(), Ordering::Relaxed);
         let data = &self.data[rows.start * self.columns..rows.end * self.columns];
@@ -144,7 +156,11 @@ fn what_cannot_be_read_is_an_error() {
     let mut source = Table::new(&data, 5, 10);
     source.broken = Some(73);
     let error = Samples::<f64>::streamed(&source).unwrap_err();
-    assert_eq!(error, Error::Read { message: "table.npy: the disk is gone".into() });
+    assert_eq!(error.to_string(), "table.npy: the disk is gone");
+    assert_eq!(error, error.clone());
+    // What the source said is kept as it was.
+    let cause = std::error::Error::source(&error).and_then(|cause| cause.downcast_ref::<Gone>());
+    assert_eq!(cause.map(|gone| gone.0), Some("table.npy"));
     // A value that is no number is named by its place in the whole.
     let mut wrong = data.clone();
     wrong[64 * 5 + 3] = f64::NAN;
