@@ -56,6 +56,7 @@ pub struct EwcaModel(Model);
 
 impl EwcaModel {
     /// The model itself.
+    #[must_use]
     pub fn into_inner(self) -> Model {
         self.0
     }
