@@ -27,7 +27,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
                small faults put into python/ewca, and whether its tests notice: writes bench/MUTANTS.md (takes an hour)
   mutants rust [FILE...]
                small faults put into the Rust code, and whether its tests notice: writes bench/MUTANTS.md (takes long)
-  bench        the side-by-side benchmark: writes bench/RESULTS.md (takes minutes)";
+  bench        the side-by-side benchmarks: writes bench/RESULTS.md and bench/PRICE.md (takes half an hour)";
 
 /// The profile of all steps is `quick` (Cargo.toml), so that each uses what the one before it built.
 const CLIPPY: [&str; 6] = ["cargo", "clippy", "--workspace", "--profile", "quick", "--locked"];
@@ -58,7 +58,7 @@ fn main() -> ExitCode {
         ["report-test"] => page::test(&[]),
         ["mutants", "python", words @ ..] => mutants_python::test(words),
         ["mutants", "rust", words @ ..] => mutants_rust::test(words),
-        ["bench"] => run(&["python3", "bench/compare.py"]),
+        ["bench"] => run(&["python3", "bench/compare.py"]).and_then(|()| run(&["python3", "bench/price.py"])),
         _ => Err(USAGE.to_string()),
     };
     match done {
