@@ -27,6 +27,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
                small faults put into python/ewca, and whether its tests notice: writes bench/MUTANTS.md (takes an hour)
   mutants rust [FILE...]
                small faults put into the Rust code, and whether its tests notice: writes bench/MUTANTS.md (takes long)
+  tables [NAME=PROGRAM...]
+               the commands that `ewca inspect` suggests, on 441 real tables: writes bench/TABLES.md (needs R; takes minutes)
   bench        the side-by-side benchmarks: writes bench/RESULTS.md and bench/PRICE.md (takes half an hour)";
 
 /// The profile of all steps is `quick` (Cargo.toml), so that each uses what the one before it built.
@@ -58,6 +60,8 @@ fn main() -> ExitCode {
         ["report-test"] => page::test(&[]),
         ["mutants", "python", words @ ..] => mutants_python::test(words),
         ["mutants", "rust", words @ ..] => mutants_rust::test(words),
+        ["tables", words @ ..] => run(&[&BUILD[..], &["--bin", "ewca"]].concat())
+            .and_then(|()| run(&[&["python3", "bench/tables"], words].concat())),
         ["bench"] => run(&["python3", "bench/compare.py"]).and_then(|()| run(&["python3", "bench/price.py"])),
         _ => Err(USAGE.to_string()),
     };

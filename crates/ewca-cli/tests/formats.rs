@@ -108,14 +108,52 @@ fn the_same_data_in_every_format_give_the_same_scores() {
 #[test]
 fn what_inspect_suggests_can_be_fitted() {
     let shop = Workshop::new();
-    for name in
-        ["table.csv", "several.mat", "several.npz", "csr.h5ad", "tenx3", "holes.parquet", "c.npy", "coordinate.mtx"]
-    {
+    let arrays = ["several.mat", "several.npz", "holes.parquet", "c.npy", "coordinate.mtx", "v73.mat"];
+    let cells = ["csr.h5ad", "tenx3", "tenx3.h5", "tenx2.h5", "cells.loom", "old.h5ad", "zstd.h5ad", "blosc.h5ad"];
+    let texts = ["table.csv", "utf16.csv", "latin1.csv", "decimal.csv", "sep_line.csv", "trailing.csv", "comments.csv"];
+    let others = ["table.csv.bz2", "table.csv.xz", "table.csv.zip", "savetxt.txt", "r_csv2.csv", "r_table.txt"];
+    for name in arrays.into_iter().chain(cells).chain(texts).chain(others) {
         let run = shop.run(&["inspect", &golden(name)]).succeeded();
         let fitted = shop.run_printed(&run.out, " -k 1 -q");
         // Of some of these small tables the rows repeat, which is told.
         let told = fitted.err.is_empty() || fitted.err.starts_with("ewca: warning: samples repeat");
         assert!(fitted.code == Some(0) && told, "{name}: {fitted:?}");
+    }
+}
+
+/// Genes in rows, as GEO, GenePattern and featureCounts write them: what inspect suggests makes features of them.
+#[test]
+fn tables_of_genes_are_turned() {
+    let shop = Workshop::new();
+    let mut noise = common::noise(4);
+    let samples: Vec<String> = (0..8).map(|at| format!("s{at}")).collect();
+    let mut table = |names: &str, notes: &str| {
+        let mut text = format!("{names}\t{}\n", samples.join("\t"));
+        for gene in 0..12 {
+            let cells: Vec<String> = samples.iter().map(|_| format!("{:.3}", noise())).collect();
+            text += &format!("g{gene}{notes}\t{}\n", cells.join("\t"));
+        }
+        text
+    };
+    shop.write("a.gct", format!("#1.2\n12\t8\n{}", table("Name\tDescription", "\ta note")));
+    let series = table("\"ID_REF\"", "");
+    shop.write(
+        "b.txt",
+        format!("!Series_title\t\"x\"\n!series_matrix_table_begin\n{series}!series_matrix_table_end\n"),
+    );
+    let counts = table("Geneid\tChr\tStart\tEnd\tStrand\tLength", "\t1\t5;9\t12\t+\t8");
+    shop.write("c.txt", format!("# Program:featureCounts v2.0.3; Command:\"featureCounts\" \"-a\"\n{counts}"));
+    for (name, said) in [
+        ("a.gct", "ewca fit a.gct --id Name --transpose --ignore Description"),
+        ("b.txt", "ewca fit b.txt --id ID_REF --transpose"),
+        ("c.txt", "ewca fit c.txt --id Geneid --transpose --ignore Start --ignore Strand"),
+    ] {
+        let run = shop.run(&["inspect", name]).succeeded();
+        let words: Vec<&str> = run.out.split_whitespace().filter(|word| *word != "\\").collect();
+        assert!(words.join(" ").contains(said), "{}", run.out);
+        shop.run_printed(&run.out, " -q").succeeded();
+        let summary = shop.summary("ewca-out");
+        assert_eq!((&summary["n_samples"], &summary["n_features"]), (&8.into(), &12.into()), "{name}");
     }
 }
 

@@ -27,6 +27,36 @@ fn labels_choose_k_and_epsilon() {
     assert_eq!(table, shop.read("again.csv"), "{}", again.out);
 }
 
+/// The weights of the samples count in the subspaces, and in the command that goes on.
+#[test]
+fn weights_are_taken_and_repeated() {
+    let shop = Workshop::new();
+    let table = clouds(45, 6, ",");
+    let with = |weight: fn(usize) -> usize| {
+        let lines = table.lines().enumerate();
+        lines
+            .map(|(at, line)| format!("{line},{}\n", if at == 0 { "w".into() } else { weight(at).to_string() }))
+            .collect::<String>()
+    };
+    shop.write("equal.csv", with(|_| 3));
+    shop.write("other.csv", with(|at| 1 + 40 * usize::from(at < 9)));
+    shop.write("plain.csv", &table);
+    let run = |file: &str, more: &[&str]| {
+        let words =
+            ["select", file, "--id", "name", "--label", "kind", "-k", "1..2", "--splits", "10", "--epsilons", "1,5"];
+        shop.run(&[&words[..], more].concat()).succeeded().out
+    };
+    let tables = [("plain.csv", &[][..]), ("equal.csv", &["--weight", "w"][..]), ("other.csv", &["--weights", "w"])];
+    let [plain, equal, other] = tables.map(|(file, more)| {
+        let said = run(file, more);
+        assert_eq!(said.contains("--weights w"), !more.is_empty(), "{said}");
+        shop.run_printed(&said, " -q").succeeded();
+        shop.read("ewca-out/select.csv")
+    });
+    assert_eq!(plain, equal);
+    assert_ne!(plain, other);
+}
+
 #[test]
 fn without_labels_a_rule_of_thumb_is_named_as_such() {
     let shop = Workshop::new();

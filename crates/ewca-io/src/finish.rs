@@ -29,13 +29,25 @@ pub(crate) struct Draft {
     pub filter: Option<Vec<String>>,
     /// Whether the options may still name columns of numbers as label, id, filter or to be ignored.
     pub roles_open: bool,
+    /// What is unusual about how the file is written, for people.
+    pub notes: Vec<String>,
 }
 
 impl Draft {
     /// A matrix without any names.
     pub fn of_matrix(values: Values) -> Draft {
-        let (texts, left_out) = (Vec::new(), Vec::new());
-        Draft { values, features: None, ids: None, labels: None, texts, left_out, filter: None, roles_open: true }
+        let (texts, left_out, notes) = (Vec::new(), Vec::new(), Vec::new());
+        Draft {
+            values,
+            features: None,
+            ids: None,
+            labels: None,
+            texts,
+            left_out,
+            filter: None,
+            roles_open: true,
+            notes,
+        }
     }
 }
 
@@ -70,8 +82,8 @@ fn arranged(mut draft: Draft, file: &str, options: &ReadOptions) -> Result<Table
         features = take_columns(&mut draft, features, file, options)?;
     }
     keep_matching(&mut draft, file, options)?;
-    let Draft { values, ids, labels, texts, left_out, .. } = draft;
-    let table = Table { values, features, ids, labels, texts, left_out, settled: Settled::default() };
+    let Draft { values, ids, labels, texts, left_out, notes, .. } = draft;
+    let table = Table { values, features, ids, labels, texts, left_out, settled: Settled::default(), notes };
     match &options.expected {
         Some(expected) => as_expected(table, expected, file),
         None => Ok(table),

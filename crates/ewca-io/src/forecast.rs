@@ -1,7 +1,7 @@
 //! How much memory reading a file will take, told from its beginning.
 
 use crate::read::HEAD;
-use crate::source::{self, Kind, OpenFile, is_gzip, is_zstd};
+use crate::source::{self, Compression, Kind, OpenFile, is_gzip, is_zstd};
 use crate::{Format, ReadOptions, TableFile, arrow, csv, h5ad, mat, mtx, npy, npz};
 
 /// As much text as is looked at: some lines of a table of a hundred thousand columns.
@@ -90,9 +90,16 @@ fn forecast(table: &mut TableFile, options: &ReadOptions) -> Option<Forecast> {
     // Whoever looks at the beginning of a pipe takes it away from who reads it.
     let opened = table.opened().ok()??;
     let length = usize::try_from(opened.length).ok()?;
-    let head = opened.head(HEAD).ok()?;
+    let head = &opened.head(HEAD).ok()?.to_vec()[..];
     if is_gzip(head) || is_zstd(head) {
         return text_shape(opened, &file, options).map(|(shape, held)| summed(shape, held, options));
+    }
+    if matches!(Compression::of(head), Some(Compression::Bzip2 | Compression::Xz | Compression::Zip)) {
+        let bytes = table.bytes(options).ok()?;
+        if Format::detect(&bytes, &file, options).ok()? == Format::Csv {
+            let shape = csv::shape(&bytes, bytes.len(), &file, options)?;
+            return Some(summed(shape, bytes.len().saturating_add(shape.times(1)), options));
+        }
     }
     let format = Format::detect(head, &file, options).ok()?;
     // How often the table is held while it is read, and what else is.

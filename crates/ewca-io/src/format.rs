@@ -61,7 +61,7 @@ impl Format {
     /// The format that the name of a file implies.
     fn of_name(file: &str) -> Option<Format> {
         match extension(file)?.as_str() {
-            "csv" | "tsv" | "tab" | "txt" => Some(Format::Csv),
+            "csv" | "tsv" | "tab" | "txt" | "gct" => Some(Format::Csv),
             "npy" => Some(Format::Npy),
             "npz" => Some(Format::Npz),
             "parquet" | "pq" => Some(Format::Parquet),
@@ -123,8 +123,12 @@ fn refuse_strangers(head: &[u8], file: &str) -> Result<(), Error> {
     let excel = "is an Excel workbook";
     let r_data = "is an R data file";
     let strangers: [(&[u8], &str, &str); 6] = [
-        (b"\xd0\xcf\x11\xe0", excel, "save the sheet as CSV"),
-        (b"PK\x03\x04\x14\x00\x06\x00\x08\x00\x00\x00\x21\x00", excel, "save the sheet as CSV"),
+        (b"\xd0\xcf\x11\xe0", excel, "save the sheet as CSV (in Excel: File, Save As, CSV UTF-8)"),
+        (
+            b"PK\x03\x04\x14\x00\x06\x00\x08\x00\x00\x00\x21\x00",
+            excel,
+            "save the sheet as CSV (in Excel: File, Save As, CSV UTF-8)",
+        ),
         (b"RDX", r_data, "write the table in R with write.csv"),
         (b"X\n\x00\x00", r_data, "write the table in R with write.csv"),
         (b"FEA1", "is a Feather file of version 1", "write it again as Feather version 2"),
@@ -139,13 +143,13 @@ fn refuse_strangers(head: &[u8], file: &str) -> Result<(), Error> {
 /// The extension of a file, in small letters, without that of a compression.
 pub(crate) fn extension(file: &str) -> Option<String> {
     let file = file.to_ascii_lowercase();
-    let plain = file.strip_suffix(".gz").or(file.strip_suffix(".zst")).unwrap_or(&file);
+    let plain = [".gz", ".zst", ".bz2", ".xz", ".zip"].iter().find_map(|end| file.strip_suffix(end)).unwrap_or(&file);
     Some(Path::new(plain).extension()?.to_str()?.to_string())
 }
 
 /// The byte between cells that the name of a file implies.
 pub(crate) fn delimiter_of(file: &str) -> Option<u8> {
-    matches!(extension(file)?.as_str(), "tsv" | "tab").then_some(b'\t')
+    matches!(extension(file)?.as_str(), "tsv" | "tab" | "gct").then_some(b'\t')
 }
 
 #[cfg(test)]

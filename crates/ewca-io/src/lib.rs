@@ -57,7 +57,7 @@ pub use error::{Error, OptionName, Phrase, Place, byte_size, counted};
 pub use forecast::{Forecast, name_bytes};
 pub use format::Format;
 pub use h5ad::{AnnDataResults, Parameter, stage_anndata, write_anndata};
-pub use inspect::{ArrayInfo, Inspection, TableSummary, inspect};
+pub use inspect::{ArrayInfo, ColumnFacts, Inspection, OddColumn, TableSummary, inspect};
 pub use memory::available_memory;
 pub use model::{
     ModelFile, RoleColumns, is_model, model_bytes, read_model, read_model_bytes, stage_model, write_model,

@@ -23,10 +23,18 @@ pub struct ReadOptions {
     pub header: bool,
     /// The byte between the cells of a text table; found in the text when `None`.
     pub delimiter: Option<u8>,
+    /// The decimal mark of a text table, `b'.'` or `b','`; found in the text when `None`.
+    pub decimal: Option<u8>,
+    /// The encoding of a text table, by the name that the web has for it; UTF-8, or UTF-16 with its mark, when `None`.
+    pub encoding: Option<String>,
+    /// What stands for a missing number in a text table, beside the usual words.
+    pub missing_values: Vec<String>,
     /// What to do with missing cells.
     pub missing: Missing,
     /// Which array (.npz), variable (.mat) or layer (.h5ad) to read where there are several.
     pub array: Option<String>,
+    /// The type of features to keep of a 10x file or folder that has several; genes when `None`.
+    pub feature_type: Option<String>,
     /// Whether the file has features in rows and samples in columns.
     pub transpose: bool,
     /// The format; found from the file's name and its first bytes when `None`.
@@ -48,8 +56,12 @@ impl Default for ReadOptions {
             filter: None,
             header: true,
             delimiter: None,
+            decimal: None,
+            encoding: None,
+            missing_values: Vec::new(),
             missing: Missing::Error,
             array: None,
+            feature_type: None,
             transpose: false,
             format: None,
             expected: None,
@@ -58,7 +70,7 @@ impl Default for ReadOptions {
     }
 }
 
-/// What to do with missing cells: empty, `NA`, `N/A`, `NaN`, `nan` or `null`.
+/// What to do with missing cells: empty, `NA`, `N/A`, `#N/A`, `<NA>`, `NaN`, `None`, `null`, `?`, `.` or `-`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Missing {
     /// Refuse the table, and name the first missing cell.

@@ -7,6 +7,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use crate::error::file_name;
+use crate::format::extension;
 use crate::limit::Limit;
 use crate::memory::check_room;
 use crate::{Error, ReadOptions};
@@ -101,24 +102,91 @@ pub(crate) fn check_length(length: u64, file: &str, options: &ReadOptions) -> Re
     Limit::of_plain(options).check(length, file)
 }
 
-/// What `bytes` hold: the first bytes tell gzip and zstd from the rest, whatever the file is called.
+/// What `bytes` hold: the first bytes tell compressed files from the rest, whatever they are called.
 pub(crate) fn decompressed(bytes: Vec<u8>, file: &str, options: &ReadOptions) -> Result<Vec<u8>, Error> {
     let limit = Limit::of_compressed(bytes.len() as u64, options);
-    let inside = if is_gzip(&bytes) {
-        take(Vec::new(), flate2::read::MultiGzDecoder::new(&bytes[..]), limit, 0, file).map_err(|error| (error, "gzip"))
-    } else if is_zstd(&bytes) {
-        zstd::stream::read::Decoder::with_buffer(&bytes[..])
+    let Some(format) = Compression::of(&bytes) else { return Ok(bytes) };
+    let inside = match format {
+        Compression::Gzip => take(Vec::new(), flate2::read::MultiGzDecoder::new(&bytes[..]), limit, 0, file),
+        Compression::Zstd => zstd::stream::read::Decoder::with_buffer(&bytes[..])
             .map_err(|source| Error::Read { file: file.into(), source })
-            .and_then(|decoder| take(Vec::new(), decoder, limit, 0, file))
-            .map_err(|error| (error, "zstd"))
-    } else {
-        return Ok(bytes);
+            .and_then(|decoder| take(Vec::new(), decoder, limit, 0, file)),
+        Compression::Bzip2 => take(Vec::new(), bzip2::read::MultiBzDecoder::new(&bytes[..]), limit, 0, file),
+        Compression::Xz => contained(file, format.name(), || {
+            let decoder = lzma_rust2::XzReader::new_mem_limit(&bytes[..], true, XZ_MEMORY);
+            take(Vec::new(), decoder, limit, 0, file)
+        })?,
+        Compression::Zip => match contained(file, format.name(), || only_member(&bytes, limit, file))? {
+            Ok(None) => return Ok(bytes),
+            Ok(Some(inside)) => Ok(inside),
+            Err(error) => Err(error),
+        },
     };
     match inside {
         Ok(inside) if inside.is_empty() => Err(Error::Empty { file: file.into() }),
         Ok(inside) => Ok(inside),
-        Err((Error::Read { source, .. }, format)) => Err(Error::malformed(file, format, compressed_problem(&source))),
-        Err((error, _)) => Err(error),
+        Err(Error::Read { source, .. }) => Err(Error::malformed(file, format.name(), compressed_problem(&source))),
+        Err(error) => Err(error),
+    }
+}
+
+/// What `xz -9` needs to be read, in KiB. A file may ask for much more.
+const XZ_MEMORY: u32 = 80 << 10;
+
+/// The table in an archive that has one. Nothing where it is an archive of arrays, or what its reader has a word for.
+fn only_member(bytes: &[u8], limit: Limit, file: &str) -> Result<Option<Vec<u8>>, Error> {
+    if extension(file).is_some_and(|extension| extension == "npz") {
+        return Ok(None);
+    }
+    let Ok(mut archive) = zip::ZipArchive::new(io::Cursor::new(bytes)) else { return Ok(None) };
+    let is_file =
+        |name: &String| !name.ends_with('/') && !name.starts_with("__MACOSX/") && !name.ends_with(".DS_Store");
+    let names: Vec<String> = archive.file_names().flatten().map(String::from).filter(is_file).collect();
+    if names.iter().any(|name| name.ends_with(".npy") || name == "[Content_Types].xml") {
+        return Ok(None);
+    }
+    let [name] = &names[..] else {
+        let what = match &names[..] {
+            [] => "is an archive without a file in it".into(),
+            several => format!("is an archive of {} files", several.len()),
+        };
+        return Err(Error::unsupported(file, what, "take the table out of it, and name that"));
+    };
+    let member = archive.by_name(name).map_err(|error| Error::malformed(file, "zip", error))?;
+    take(Vec::new(), member, limit, 0, file).map(Some)
+}
+
+/// A way of making files smaller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Compression {
+    Gzip,
+    Zstd,
+    Bzip2,
+    Xz,
+    Zip,
+}
+
+impl Compression {
+    /// The one that the first bytes of a file show.
+    pub fn of(head: &[u8]) -> Option<Compression> {
+        match head {
+            _ if is_gzip(head) => Some(Compression::Gzip),
+            _ if is_zstd(head) => Some(Compression::Zstd),
+            [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, ..] => Some(Compression::Bzip2),
+            _ if head.starts_with(b"\xfd7zXZ\0") => Some(Compression::Xz),
+            _ if head.starts_with(b"PK\x03\x04") => Some(Compression::Zip),
+            _ => None,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Compression::Gzip => "gzip",
+            Compression::Zstd => "zstd",
+            Compression::Bzip2 => "bzip2",
+            Compression::Xz => "xz",
+            Compression::Zip => "zip",
+        }
     }
 }
 

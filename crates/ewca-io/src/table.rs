@@ -20,6 +20,8 @@ pub struct Table {
     pub left_out: Vec<String>,
     /// What became of missing cells.
     pub settled: Settled,
+    /// What is unusual about how the file is written, and was found by itself: "decimal commas".
+    pub notes: Vec<String>,
 }
 
 /// A column of text.
@@ -45,8 +47,8 @@ pub struct Settled {
 impl Table {
     /// Numbers with the names of their features, and nothing else.
     pub fn new(values: Values, features: Vec<String>) -> Table {
-        let (texts, left_out, settled) = (Vec::new(), Vec::new(), Settled::default());
-        Table { values, features, ids: None, labels: None, texts, left_out, settled }
+        let (texts, left_out, notes, settled) = (Vec::new(), Vec::new(), Vec::new(), Settled::default());
+        Table { values, features, ids: None, labels: None, texts, left_out, settled, notes }
     }
 
     /// The number of samples.

@@ -7,8 +7,9 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use crate::error::{counted, file_name, phrase};
+use crate::error::{counted, excerpt, file_name, phrase};
 use crate::finish::Draft;
+use crate::h5ad::keep_type;
 use crate::source::{self, Kind, kind_of};
 use crate::{Error, OptionName, Place, ReadOptions, TableFile, mtx};
 
@@ -28,8 +29,9 @@ pub(crate) fn read(folder: &Path, opened: Option<Box<TableFile>>, options: &Read
     // Its bytes are not held beside what becomes of them.
     drop(matrix);
     draft.values = draft.values.transposed();
-    draft.features = Some(names(folder, &["features.tsv", "genes.tsv"], draft.values.columns(), options)?);
-    draft.ids = Some(names(folder, &["barcodes.tsv"], draft.values.rows(), options)?);
+    let features = self::features(folder, &["features.tsv", "genes.tsv"], draft.values.columns(), options)?;
+    draft.ids = Some(names_of(&self::features(folder, &["barcodes.tsv"], draft.values.rows(), options)?));
+    keep_type(&mut draft, features, &file_name(folder), options)?;
     Ok(draft)
 }
 
@@ -59,8 +61,50 @@ fn find(folder: &Path, files: &[&str]) -> Result<Option<PathBuf>, Error> {
     }
 }
 
-/// The names in a file, one per line.
-fn names(folder: &Path, files: &[&str], expected: usize, options: &ReadOptions) -> Result<Vec<String>, Error> {
+/// A feature as 10x names it; a barcode has its name for all of them.
+pub(crate) struct Feature {
+    pub id: String,
+    pub symbol: String,
+    /// Its type, such as "Gene Expression"; empty where there is none.
+    pub kind: String,
+}
+
+/// What features are called: by their symbols, and by their ids where two have the same symbol.
+pub(crate) fn names_of(features: &[Feature]) -> Vec<String> {
+    let mut uses: HashMap<&str, usize> = HashMap::new();
+    for feature in features {
+        *uses.entry(&feature.symbol).or_default() += 1;
+    }
+    let name = |feature: &Feature| if uses[&feature.symbol[..]] == 1 { &feature.symbol } else { &feature.id }.clone();
+    features.iter().map(name).collect()
+}
+
+/// The type of features that is to be kept: the one that the options name, or genes where there are other types too.
+pub(crate) fn wanted_type(features: &[Feature], file: &str, options: &ReadOptions) -> Result<Option<String>, Error> {
+    const GENES: &str = "Gene Expression";
+    let mut kinds: Vec<String> = Vec::new();
+    for feature in features {
+        if !feature.kind.is_empty() && !kinds.contains(&feature.kind) && kinds.len() < MOST_TYPES {
+            kinds.push(feature.kind.clone());
+        }
+    }
+    match &options.feature_type {
+        Some(wanted) if !kinds.contains(wanted) => Err(Error::NoColumn {
+            file: file.into(),
+            role: OptionName::FeatureType,
+            name: excerpt(wanted.as_bytes()),
+            known: kinds.iter().map(|kind| excerpt(kind.as_bytes())).collect(),
+        }),
+        Some(wanted) => Ok(Some(wanted.clone())),
+        None => Ok(kinds.iter().find(|kind| *kind == GENES).filter(|_| kinds.len() > 1).cloned()),
+    }
+}
+
+/// Files have some types of features, not thousands.
+const MOST_TYPES: usize = 64;
+
+/// The features, or the barcodes, in a file, one per line.
+fn features(folder: &Path, files: &[&str], expected: usize, options: &ReadOptions) -> Result<Vec<Feature>, Error> {
     let path = find(folder, files)?.unwrap_or_else(|| folder.join(files[0]));
     let file = file_name(&path);
     let bytes = source::load(&path, options)?;
@@ -68,19 +112,19 @@ fn names(folder: &Path, files: &[&str], expected: usize, options: &ReadOptions) 
         let line = memchr::memchr_iter(b'\n', &bytes[..error.valid_up_to()]).count() + 1;
         Error::NotUtf8 { file: file.clone(), place: Place::Line(line) }
     })?;
-    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.trim_end().split('\t').collect()).collect();
-    if lines.len() != expected {
-        let what = format!("has {} where the matrix has {expected}", counted(lines.len(), "line"));
+    let features: Vec<Feature> = text.lines().map(Feature::of_line).collect();
+    if features.len() != expected {
+        let what = format!("has {} where the matrix has {expected}", counted(features.len(), "line"));
         return Err(Error::unsupported(&file, what, "take the three files of a folder together"));
     }
-    let symbol = |cells: &Vec<&str>| cells.get(1).copied().unwrap_or(cells[0]).to_string();
-    let mut uses: HashMap<String, usize> = HashMap::new();
-    for cells in &lines {
-        *uses.entry(symbol(cells)).or_default() += 1;
+    Ok(features)
+}
+
+impl Feature {
+    fn of_line(line: &str) -> Feature {
+        let mut cells = line.trim_end().split('\t');
+        let id = cells.next().unwrap_or_default().to_string();
+        let symbol = cells.next().map_or(id.clone(), String::from);
+        Feature { id, symbol, kind: cells.next().unwrap_or_default().into() }
     }
-    let name = |cells: &Vec<&str>| match uses[&symbol(cells)] {
-        1 => symbol(cells),
-        _ => cells[0].to_string(),
-    };
-    Ok(lines.iter().map(name).collect())
 }

@@ -267,3 +267,139 @@ fn files_are_inspected() {
     assert_eq!((found.format, found.table.unwrap().range), (Format::TenX, Some((-2.5, 1e22))));
     assert!(inspect(&golden("absent.csv"), &ReadOptions::default()).is_err());
 }
+
+/// What other programs write beside the cells, around them and into them is understood, and said.
+#[test]
+fn tables_as_people_have_them() {
+    let cases = [
+        ("utf16.csv", "UTF-16LE text"),
+        ("decimal.csv", "decimal commas"),
+        ("table.csv.bz2", ""),
+        ("table.csv.xz", ""),
+        ("table.csv.zip", ""),
+        ("sep_line.csv", ""),
+        ("trailing.csv", "a delimiter at the end of each line skipped"),
+        ("comments.csv", "2 lines before the table skipped"),
+    ];
+    for (name, said) in cases {
+        let table = read(name, &labelled("class"));
+        assert_bits(&table, &VALUES, name);
+        assert_eq!(table.features, FEATURES, "{name}");
+        assert_eq!(
+            (table.ids.unwrap(), table.labels.unwrap()),
+            (IDS.map(String::from).into(), LABELS.map(String::from).into())
+        );
+        assert_eq!(table.notes.join(", "), said, "{name}");
+        let promised = ewca_io::TableFile::at(&golden(name)).forecast(&labelled("class")).unwrap();
+        // Empty rows at the end are seen when they are read.
+        assert!(promised.columns == 4 && (6..9).contains(&promised.rows), "{name}: {promised:?}");
+    }
+    let latin1 = ReadOptions { encoding: Some("latin1".into()), ..labelled("class") };
+    let table = read("latin1.csv", &latin1);
+    assert_bits(&table, &VALUES, "latin1.csv");
+    assert_eq!(
+        (table.features, table.notes.join(", ")),
+        (FEATURES.map(String::from).into(), "windows-1252 text".into())
+    );
+    let unknown = ReadOptions { encoding: Some("klingon".into()), ..ReadOptions::default() };
+    let error = read_table(&golden("latin1.csv"), &unknown).unwrap_err().to_string();
+    assert!(error.starts_with("there is no encoding 'klingon'; give `encoding` one such as"), "{error}");
+    // Somebody says that the commas are no decimal ones.
+    let point = ReadOptions { decimal: Some(b'.'), ..labelled("class") };
+    assert!(message("decimal.csv", &point).contains("'1,0' has a comma; pass `decimal` = ,"));
+    let table = read("savetxt.txt", &ReadOptions::default());
+    assert_bits(&table, &VALUES, "savetxt.txt");
+    assert_eq!(table.features, ["a", "b", "c", "d"]);
+}
+
+/// R writes row names without a name above them, and spaces between cells.
+#[test]
+fn tables_of_r() {
+    for (name, said) in [("r_csv2.csv", "decimal commas"), ("r_table.txt", "cells separated by spaces")] {
+        let table = read(name, &ReadOptions { missing: Missing::Mean, ..labelled("class") });
+        assert_eq!(dense(&table), [1.0, 0.5, 0.0, (0.5 - 2.25e-10) / 2.0, 3.0, -2.25e-10], "{name}");
+        assert_eq!(table.features, ["f1", "f 2"], "{name}");
+        assert_eq!(table.ids.unwrap(), ["s1", "s 2", "s3"], "{name}");
+        assert_eq!(table.labels.unwrap(), ["red", "dark blue", "red"], "{name}");
+        assert_eq!(table.notes, [said], "{name}");
+    }
+}
+
+/// Genes in rows: `inspect` finds the way to read them.
+#[test]
+fn tables_of_genes_are_seen_to_be_turned() {
+    for (name, id) in [("table.gct", "Name"), ("series_matrix.txt", "ID_REF"), ("counts.txt", "Geneid")] {
+        let found = inspect(&golden(name), &ReadOptions::default()).unwrap();
+        // Four genes of six samples are too few to be sure.
+        assert_eq!((found.read.transpose, found.problem), (false, None), "{name}");
+        assert_eq!(found.facts[0].name, id);
+        assert!(found.facts[0].is_distinct, "{name}");
+        let ignore = match name {
+            "table.gct" => vec!["Description"],
+            "counts.txt" => vec!["Chr", "Start", "End", "Strand", "Length"],
+            _ => vec![],
+        };
+        let ignore = ignore.into_iter().map(String::from).collect();
+        let options = ReadOptions { transpose: true, id: Some(id.into()), ignore, ..ReadOptions::default() };
+        let table = read(name, &options);
+        assert_bits(&table, &VALUES, name);
+        assert_eq!(table.features, FEATURES, "{name}");
+        assert_eq!(table.ids.unwrap(), IDS, "{name}");
+    }
+}
+
+/// Single cells in the files of other programs.
+#[test]
+fn cells_of_other_programs() {
+    let two = |file: &str, label: Option<&str>| {
+        read(file, &ReadOptions { label: label.map(Into::into), ..ReadOptions::default() })
+    };
+    for (name, label, said) in [
+        ("tenx2.h5", None, "a 10x file of version 2"),
+        ("cells.loom", Some("class"), "a loom file"),
+        ("old.h5ad", Some("class"), ""),
+    ] {
+        let table = two(name, label);
+        assert_bits(&table, &VALUES, name);
+        assert_eq!(table.features, FEATURES, "{name}");
+        assert_eq!(table.ids.unwrap(), IDS, "{name}");
+        assert_eq!(table.labels, label.map(|_| LABELS.map(String::from).to_vec()), "{name}");
+        assert_eq!(table.notes.join(", "), said, "{name}");
+        let promised = ewca_io::TableFile::at(&golden(name)).forecast(&ReadOptions::default()).unwrap();
+        assert_eq!((promised.rows, promised.columns), (6, 4), "{name}");
+        let bytes = std::fs::read(golden(name)).unwrap();
+        let streamed = ewca_io::read_table_from(&bytes[..], name, &ReadOptions::default()).unwrap();
+        assert_bits(&streamed, &VALUES, name);
+    }
+    // Numbers of obs are read as text, and categories by their words.
+    let sizes = two("old.h5ad", Some("size")).labels.unwrap();
+    assert_eq!(sizes, ["1", "0", "3", "0", "5", "0.25"]);
+    for name in ["zstd.h5ad", "blosc.h5ad"] {
+        assert_bits(&two(name, None), &VALUES, name);
+    }
+    let table = two("v73.mat", Some("y"));
+    assert_bits(&table, &VALUES, "v73.mat");
+    assert_eq!(table.labels.unwrap(), ["0", "1", "2", "3", "4", "5"]);
+    let found = inspect(&golden("v73.mat"), &ReadOptions::default()).unwrap();
+    assert!(found.arrays.iter().any(|array| array.name == "X" && array.shape == [6, 4]), "{:?}", found.arrays);
+}
+
+/// Genes and antibodies are not mixed unless somebody wants it.
+#[test]
+fn features_of_one_type_are_kept() {
+    let typed = |wanted: Option<&str>| ReadOptions { feature_type: wanted.map(Into::into), ..ReadOptions::default() };
+    let table = read("tenx3.h5", &typed(None));
+    assert_eq!(table.features, FEATURES[..3]);
+    assert_eq!(table.notes, ["a 10x file", "features of the type Gene Expression only"]);
+    let genes: Vec<f64> = VALUES.iter().flat_map(|row| row[..3].to_vec()).collect();
+    assert_eq!(dense(&table), genes);
+    let table = read("tenx3.h5", &typed(Some("Antibody Capture")));
+    assert_eq!((table.features[0].as_str(), dense(&table)), ("f,4", VALUES.map(|row| row[3]).to_vec()));
+    assert_eq!(
+        message("tenx3.h5", &typed(Some("Peaks"))),
+        "tenx3.h5: has no features of the type 'Peaks' for `feature_type`; it has Gene Expression, Antibody Capture"
+    );
+    // A folder with one type is as it was.
+    assert_eq!(read("tenx3", &typed(None)).features, FEATURES);
+    assert_eq!(read("tenx3", &typed(Some("Gene Expression"))).features, FEATURES);
+}

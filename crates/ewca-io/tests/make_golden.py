@@ -1,7 +1,7 @@
 """Writes the small files of tests/golden with the tools that people use.
 
 Run it again only when a format is added: `python make_golden.py`, with numpy, pandas, pyarrow, scipy,
-anndata and h5py installed. The files are committed, so that the tests need no Python.
+anndata, h5py, hdf5plugin, hdf5storage and loompy installed (and `Rscript make_golden.R golden`). The files are committed, so that the tests need no Python.
 
 Every file holds the same table, `VALUES`, unless its name says otherwise.
 """
@@ -12,6 +12,9 @@ import shutil
 
 import anndata
 import h5py
+import hdf5plugin
+import hdf5storage
+import loompy
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -53,6 +56,35 @@ def text(frame):
     turned = pd.DataFrame(VALUES.T.astype(object), index=FEATURES, columns=IDS)
     turned.loc["class"] = LABELS
     turned.to_csv(GOLDEN / "transposed.csv")
+
+
+def as_people_have_it(frame):
+    """The same table as other programs leave it; what pandas cannot write is put together by the rules of the format."""
+    frame.to_csv(GOLDEN / "utf16.csv", encoding="utf-16")
+    frame.to_csv(GOLDEN / "latin1.csv", encoding="latin-1")
+    frame.to_csv(GOLDEN / "decimal.csv", sep=";", decimal=",")
+    frame.to_csv(GOLDEN / "table.csv.bz2")
+    frame.to_csv(GOLDEN / "table.csv.xz")
+    frame.to_csv(GOLDEN / "table.csv.zip")
+    lines = frame.to_csv(sep=";").splitlines()
+    (GOLDEN / "sep_line.csv").write_text("sep=;\n" + "\n".join(lines) + "\n;;;;;\n;;;;;\n")
+    (GOLDEN / "trailing.csv").write_text("\n".join(line + ";" for line in lines) + "\n")
+    (GOLDEN / "comments.csv").write_text("# made by hand, with a comma\n# and a \"quote\n\n" + frame.to_csv())
+    turned = pd.DataFrame(VALUES.T, index=FEATURES, columns=IDS)
+    turned.index.name = "Name"
+    gct = turned.copy()
+    gct.insert(0, "Description", [f"gene {i}" for i in range(4)])
+    (GOLDEN / "table.gct").write_text("#1.2\n4\t6\n" + gct.to_csv(sep="\t"))
+    turned.index.name = "ID_REF"
+    series = turned.to_csv(sep="\t", quoting=2)
+    notes = '!Series_title\t"A study"\n!Series_type\t"Expression"\n\n!Sample_title\t' + "\t".join(f'"{i}"' for i in IDS) + "\n"
+    (GOLDEN / "series_matrix.txt").write_text(notes + "!series_matrix_table_begin\n" + series + "!series_matrix_table_end\n")
+    counts = turned.rename_axis("Geneid")
+    for at, (name, cells) in enumerate({"Chr": "1;1", "Start": "5;9", "End": 12, "Strand": "+;+", "Length": 8}.items()):
+        counts.insert(at, name, cells)
+    command = '# Program:featureCounts v2.0.3; Command:"featureCounts" "-a" "genes.gtf" "-o" "counts.txt" "s1.bam" \n'
+    (GOLDEN / "counts.txt").write_text(command + counts.to_csv(sep="\t"))
+    np.savetxt(GOLDEN / "savetxt.txt", VALUES, header="a b c d")
 
 
 def numpy():
@@ -175,6 +207,40 @@ def h5ad():
     again.write_h5ad(GOLDEN / "again.h5ad")
 
 
+def other_cells():
+    """Single cells in files of others: 10x (as Cell Ranger lays them out), loom (by loompy), AnnData of before 0.7, MATLAB 7.3."""
+    by_cell = scipy.sparse.csr_matrix(VALUES)
+
+    def fill(group):
+        for name in ("data", "indices", "indptr"):
+            group.create_dataset(name, data=getattr(by_cell, name), compression="gzip")
+        group["shape"] = np.array([4, 6], "i4")
+        group["barcodes"] = np.array(IDS, "S")
+
+    names, ids = np.array([gene.encode() for gene in FEATURES]), np.array([f"ENSG{i}".encode() for i in range(4)])
+    with h5py.File(GOLDEN / "tenx3.h5", "w") as file:
+        fill(file.create_group("matrix"))
+        features = file["matrix"].create_group("features")
+        features["id"], features["name"] = ids, names
+        features["feature_type"] = [b"Gene Expression"] * 3 + [b"Antibody Capture"]
+    with h5py.File(GOLDEN / "tenx2.h5", "w") as file:
+        fill(file.create_group("GRCh38"))
+        file["GRCh38/genes"], file["GRCh38/gene_names"] = ids, names
+    loompy.create(str(GOLDEN / "cells.loom"), VALUES.T, {"Gene": np.array(FEATURES)}, {"CellID": np.array(IDS), "class": np.array(LABELS)})
+    words, codes = np.unique(LABELS, return_inverse=True)
+    obs = np.array(list(zip(IDS, codes, VALUES[:, 0])), [("index", "S2"), ("class", "i1"), ("size", "f4")])
+    with h5py.File(GOLDEN / "old.h5ad", "w") as file:
+        file["X"], file["obs"] = VALUES, obs
+        file["var"] = np.array([(name,) for name in names], [("index", "S8")])
+        file["uns/class_categories"] = words.astype("S")
+    hdf5storage.savemat(str(GOLDEN / "v73.mat"), {"X": VALUES, "y": np.arange(6.0)}, format="7.3", store_python_metadata=False)
+    for name, options in {"zstd": hdf5plugin.Zstd(), "blosc": hdf5plugin.Blosc()}.items():
+        with h5py.File(GOLDEN / f"{name}.h5ad", "w") as file, h5py.File(GOLDEN / "dense.h5ad") as dense:
+            for part in ("obs", "var"):
+                dense.copy(part, file)
+            file.create_dataset("X", data=VALUES, chunks=(3, 4), compression=options)
+
+
 def elsewhere():
     """AnnData files whose data is not in them, and some that only look like it. They name `secret.bin`, `secret.h5` and `pipe`."""
     folder = GOLDEN / "elsewhere"
@@ -248,6 +314,7 @@ def main():
     frame = pd.DataFrame(VALUES, index=IDS, columns=FEATURES)
     frame.insert(2, "class", LABELS)
     text(frame)
+    as_people_have_it(frame)
     numpy()
     arrow(frame)
     matlab()
@@ -255,6 +322,7 @@ def main():
     market("coordinate_turned", scipy.sparse.coo_matrix(VALUES.T), precision=17)
     tenx()
     h5ad()
+    other_cells()
     elsewhere()
 
 

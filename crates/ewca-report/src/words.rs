@@ -88,7 +88,7 @@ fn in_words(model: &Model, features: &[String], finding: &Finding) -> Option<Str
         ),
         Finding::DominantFeature { feature, variance } => format!(
             "One feature, {}, has the first component to itself, with {} of the variance. If the features have different units, scale \
-             them to unit variance.",
+             them to unit variance (--scale unit-variance).",
             features.get(*feature).map_or_else(|| format!("number {}", feature + 1), String::clone),
             part(*variance)
         ),

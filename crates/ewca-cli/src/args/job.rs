@@ -195,6 +195,8 @@ pub struct SelectJob {
     pub table: TableJob,
     /// What to do to it before the fits.
     pub preprocessing: Preprocessing,
+    /// The column of weights or counts.
+    pub weighting: Option<Weighting>,
     /// The numbers of components to judge, ascending.
     pub components: Vec<usize>,
     /// The epsilons to choose from; from the variances when `None`.

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::job::{Limits, SelectJob};
 use super::method::{EndingArgs, LimitArgs, SplitArgs};
-use super::table::{PreprocessingArgs, TableArgs};
+use super::table::{PreprocessingArgs, TableArgs, WeightArgs};
 use super::values::{Counts, Numbers};
 use super::{examples, values};
 
@@ -44,6 +44,9 @@ pub struct SelectArgs {
     table: TableArgs,
 
     #[command(flatten)]
+    weights: WeightArgs,
+
+    #[command(flatten)]
     preprocessing: PreprocessingArgs,
 
     #[command(flatten)]
@@ -57,6 +60,7 @@ impl SelectArgs {
     pub fn into_job(self) -> SelectJob {
         let limits = Limits::from(self.limits);
         SelectJob {
+            weighting: self.weights.into_weighting(),
             table: self.table.into_job(self.input, limits.max_memory),
             preprocessing: self.preprocessing.into_steps(),
             components: self.components.0,

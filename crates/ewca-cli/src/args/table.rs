@@ -28,9 +28,13 @@ pub struct TableArgs {
     #[arg(long = "where", value_name = "COLUMN=TEXT", value_parser = values::condition)]
     only: Option<(String, String)>,
 
-    /// What to do with missing cells (empty, NA, NaN)
+    /// What to do with missing cells (empty, NA, N/A, #N/A, <NA>, NaN, None, null, ? . or -)
     #[arg(long, value_name = "HOW", default_value = "error")]
     missing: MissingArg,
+
+    /// A word, or a number, that stands for a missing cell of a text table, beside the usual ones; may be given several times
+    #[arg(long, value_name = "WORD", allow_hyphen_values = true)]
+    missing_values: Vec<String>,
 
     /// The file has features in rows and samples in columns
     #[arg(long)]
@@ -39,6 +43,10 @@ pub struct TableArgs {
     /// Which array (.npz), variable (.mat) or layer (.h5ad) to read
     #[arg(long, value_name = "NAME", visible_aliases = ["variable", "layer"])]
     array: Option<String>,
+
+    /// The type of features to keep of a 10x file or folder that has several [default: Gene Expression]
+    #[arg(long, value_name = "TYPE")]
+    feature_type: Option<String>,
 
     /// The format: csv npy npz parquet arrow mat mtx 10x h5ad [default: found in the file]
     #[arg(long, value_name = "NAME", value_parser = values::format)]
@@ -51,6 +59,14 @@ pub struct TableArgs {
     /// What separates the cells of a text table: , ; | tab or space [default: found in the text]
     #[arg(long, value_name = "CHARACTER", value_parser = values::delimiter)]
     delimiter: Option<u8>,
+
+    /// The decimal mark of a text table: . or , [default: found in the text]
+    #[arg(long, value_name = "MARK", value_parser = values::decimal)]
+    decimal: Option<u8>,
+
+    /// The encoding of a text table, such as latin1 or utf-16 [default: UTF-8, or UTF-16 where the text begins with its mark]
+    #[arg(long, value_name = "NAME")]
+    encoding: Option<String>,
 }
 
 /// Options of commands that fit.
@@ -58,7 +74,7 @@ pub struct TableArgs {
 #[command(next_help_heading = "The table")]
 pub struct WeightArgs {
     /// The column that holds what each sample weighs, in any unit; it is not used as a feature. Perplexities count samples
-    #[arg(long, value_name = "COLUMN", conflicts_with = "counts")]
+    #[arg(long, value_name = "COLUMN", visible_alias = "weight", conflicts_with = "counts")]
     weights: Option<String>,
 
     /// The column that holds how many samples each one stands for; it is not used as a feature. Perplexities count each so often
@@ -101,8 +117,12 @@ impl TableArgs {
             filter: self.only,
             header: !self.no_header,
             delimiter: self.delimiter,
+            decimal: self.decimal,
+            encoding: self.encoding,
+            missing_values: self.missing_values,
             missing,
             array: self.array,
+            feature_type: self.feature_type,
             transpose: self.transpose,
             format: self.format,
             expected: None,

@@ -68,6 +68,13 @@ pub fn delimiter(text: &str) -> Result<u8, String> {
     }
 }
 
+pub fn decimal(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        [mark @ (b'.' | b',')] => Ok(*mark),
+        _ => Err("expected . or ,".into()),
+    }
+}
+
 pub fn format(text: &str) -> Result<Format, String> {
     text.parse().map_err(|error: ewca_io::Error| in_flags(&error.message()))
 }

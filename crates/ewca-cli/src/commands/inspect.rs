@@ -31,7 +31,7 @@ pub fn run(job: &TableJob, console: Console) -> Result<Outcome, Failure> {
         }
         Found::Table(inspection) => {
             let suggestion = suggestion(job, &inspection);
-            console.say(&about_table(&job.input, &inspection, &suggestion.in_lines(2)));
+            console.say(&about_table(job, &inspection, &suggestion.in_lines(2)));
             console.report(&table_record(&job.input, &inspection, &suggestion.on_one_line()));
         }
     }
@@ -41,7 +41,7 @@ pub fn run(job: &TableJob, console: Console) -> Result<Outcome, Failure> {
 /// What a file turned out to be.
 enum Found {
     Model(Box<ModelFile>),
-    Table(Inspection),
+    Table(Box<Inspection>),
 }
 
 /// Looks into a file. What can be read only once is read once.
@@ -49,13 +49,13 @@ fn look(job: &TableJob, console: Console) -> Result<Found, Failure> {
     match &job.input {
         Input::File(path) if !job.input.is_stream() => match holds_model(path) {
             true => Ok(Found::Model(Box::new(any_model_at(path, console)?))),
-            false => Ok(Found::Table(inspect(path, &job.read)?)),
+            false => Ok(Found::Table(Box::new(inspect(path, &job.read)?))),
         },
         stream => {
             let bytes = stream.stream(&job.read)?;
             match is_model(&bytes) {
                 true => Ok(Found::Model(Box::new(read_model_bytes(&bytes, &stream.name())?))),
-                false => Ok(Found::Table(TableFile::of_bytes(bytes, &stream.name()).inspect(&job.read)?)),
+                false => Ok(Found::Table(Box::new(TableFile::of_bytes(bytes, &stream.name()).inspect(&job.read)?))),
             }
         }
     }
@@ -138,8 +138,12 @@ fn model_record(input: &Input, file: &ModelFile) -> serde_json::Value {
     })
 }
 
-fn about_table(input: &Input, found: &Inspection, suggestion: &str) -> String {
-    let mut text = format!("{}: {}\n\n", input.name(), described(found.format));
+fn about_table(job: &TableJob, found: &Inspection, suggestion: &str) -> String {
+    let kind = match found.notes.first() {
+        Some(kind) if found.format == Format::H5ad => kind,
+        _ => described(found.format),
+    };
+    let mut text = format!("{}: {kind}\n\n", job.input.name());
     for array in &found.arrays {
         let shape: Vec<String> = array.shape.iter().map(usize::to_string).collect();
         let parts = [one_line(&array.name), shape.join(" x "), array.element.clone()];
@@ -150,6 +154,9 @@ fn about_table(input: &Input, found: &Inspection, suggestion: &str) -> String {
     let mut line = |name: &str, value: String| {
         let _ = writeln!(text, "  {name:<18}{value}");
     };
+    if !found.notes.is_empty() {
+        line("read as", found.notes.join(", "));
+    }
     if !found.text_columns.is_empty() {
         let kind = if found.format == Format::H5ad { "columns of obs" } else { "text columns" };
         line(kind, some_names(&found.text_columns));
@@ -169,6 +176,9 @@ fn about_table(input: &Input, found: &Inspection, suggestion: &str) -> String {
         if let Some((low, high)) = table.range {
             line("range", format!("{} to {}", number(low), number(high)));
         }
+    }
+    for word in words_of_warning(found, &job.read) {
+        let _ = writeln!(text, "\n{}", wrapped(&word, 2));
     }
     if let Some(problem) = &found.problem {
         let _ = writeln!(text, "\n{}", wrapped(&format!("Cannot be read as it is: {}.", in_flags(problem)), 2));
@@ -214,6 +224,7 @@ fn table_record(input: &Input, found: &Inspection, suggestion: &str) -> serde_js
         "file": input.typed(),
         "format": found.format.name(),
         "arrays": arrays,
+        "read_as": found.notes,
         "text_columns": found.text_columns,
         "table": table,
         "problem": found.problem.as_ref().map(in_flags),
@@ -221,9 +232,41 @@ fn table_record(input: &Input, found: &Inspection, suggestion: &str) -> serde_js
     })
 }
 
+/// What one should know before the columns become features.
+fn words_of_warning(found: &Inspection, given: &ReadOptions) -> Vec<String> {
+    let Some(table) = &found.table else { return Vec::new() };
+    let mut words = Vec::new();
+    if found.read.transpose && !given.transpose {
+        words.push("Its rows look like features and its columns like samples: --transpose turns it.".into());
+    }
+    if !found.read.header && given.header {
+        words.push("Its first line looks like data: --no-header reads it as such.".into());
+    }
+    for odd in table.odd.iter().filter(|_| !found.read.transpose) {
+        let (column, values) = (one_line(&odd.name), odd.distinct);
+        words.push(match odd.is_distinct {
+            true => format!(
+                "Column '{column}' has another whole number in every row: it may name the samples (--id) rather than be a feature."
+            ),
+            false => format!(
+                "Column '{column}' has {values} whole numbers: it may be a class (--label), or one to leave out (--ignore), rather \
+                 than a feature."
+            ),
+        });
+    }
+    if let Some((name, share)) = table.leading.as_ref().filter(|_| !found.read.transpose) {
+        words.push(format!(
+            "Column '{}' has {} of all variance: --scale unit-variance lets the other features count.",
+            one_line(name),
+            percent(*share)
+        ));
+    }
+    words
+}
+
 /// The command to go on with: what was given, and guesses, by the names of the columns, where the file leaves a choice.
 fn suggestion(job: &TableJob, found: &Inspection) -> CommandLine {
-    let mut read = job.read.clone();
+    let mut read = found.read.clone();
     if found.table.is_none() && read.array.is_none() {
         read.array = largest_matrix(found).map(String::from);
     }
@@ -232,6 +275,7 @@ fn suggestion(job: &TableJob, found: &Inspection) -> CommandLine {
     read.label = read.label.or(roles.label);
     read.ignore.extend(roles.ignore);
     let mut steps = Preprocessing::default();
+    let mut components = None;
     if let Some(table) = &found.table {
         if table.missing > 0 && read.missing == Missing::Error {
             read.missing = Missing::Mean;
@@ -239,8 +283,15 @@ fn suggestion(job: &TableJob, found: &Inspection) -> CommandLine {
         if wants_counts(table, found.format) {
             steps = Preprocessing { normalize_total: Some(1e4), log1p: true, ..steps };
         }
+        steps.unit_variance = table.leading.is_some() && !read.transpose;
+        let taken =
+            |name: &String| read.ignore.contains(name) || [&read.id, &read.label].contains(&&Some(name.clone()));
+        let left =
+            table.features.as_ref().map_or(table.columns, |names| names.iter().filter(|name| !taken(name)).count());
+        components = (left == 1 && !read.transpose).then_some(1);
     }
-    CommandLine::of("fit").table(&TableJob { input: job.input.clone(), read }).preprocessing(&steps)
+    let table = TableJob { input: job.input.clone(), read };
+    CommandLine::of("fit").table(&table).option("-k", components).preprocessing(&steps)
 }
 
 /// The name of the largest array that could be a table; the first of equals.
@@ -258,36 +309,102 @@ fn largest_matrix(found: &Inspection) -> Option<&str> {
     best.map(|(_, name)| name)
 }
 
-/// What each column of text is good for.
+/// What each column is good for that is no feature.
+#[derive(Default)]
 struct Roles {
     id: Option<String>,
     label: Option<String>,
     ignore: Vec<String>,
 }
 
-/// Guesses for the columns of text that the options do not name.
+/// Guesses for the columns of text that the options do not name, and for columns of numbers that are seldom features.
 fn roles(found: &Inspection, read: &ReadOptions) -> Roles {
-    let says = |name: &str, words: &[&str]| words.iter().any(|word| name.to_lowercase().contains(word));
+    if read.transpose {
+        return roles_of_rows(found, read);
+    }
     let filter = read.filter.as_ref().map(|(column, _)| column);
     let named = |name: &String| [read.id.as_ref(), read.label.as_ref(), filter].contains(&Some(name));
-    let open: Vec<&String> =
-        found.text_columns.iter().filter(|name| !named(name) && !read.ignore.contains(name)).collect();
+    let is_open = |name: &&String| !named(name) && !read.ignore.contains(name);
+    let open: Vec<&String> = found.text_columns.iter().filter(is_open).collect();
+    let facts = |name: &String| found.facts.iter().find(|facts| facts.name == *name);
+    let table = found.table.as_ref();
+    let has_ids = table.is_some_and(|table| table.has_ids);
     let is_id = |name: &&&String| {
-        let name = name.to_lowercase();
-        name == "id" || says(&name, &["sample", "name", "barcode", "_id"])
+        let lower = name.to_lowercase();
+        let is_named = lower == "id" || says(&lower, &["sample", "name", "barcode", "_id"]);
+        is_named && facts(name).is_none_or(|facts| facts.is_distinct || facts.distinct > MOST_CLASSES)
     };
-    let id = open.iter().find(is_id).filter(|_| read.id.is_none()).copied();
+    let odd = || table.iter().flat_map(|table| &table.odd).filter(|odd| is_open(&&odd.name));
+    let is_first =
+        |name: &&&String| found.facts.first().is_some_and(|facts| facts.name == ***name && facts.is_distinct);
+    let by_text = open.iter().find(is_id).or(open.iter().find(is_first)).copied();
+    let by_number = odd().find(|odd| odd.is_distinct).map(|odd| &odd.name);
+    let id = by_text.or(by_number).filter(|_| read.id.is_none() && !has_ids);
     let others: Vec<&String> = open.into_iter().filter(|name| Some(*name) != id).collect();
     let kinds = ["label", "class", "type", "group", "kind", "cluster", "species", "diagnosis"];
-    let label = others.iter().find(|name| says(name, &kinds));
-    let label = label.or(others.first().filter(|_| found.format != Format::H5ad)).copied();
-    let label = label.filter(|_| read.label.is_none());
-    let ignore = others.into_iter().filter(|name| Some(*name) != label).cloned();
+    // A text that is another one in every row is no class, and a sample without a class is in the way.
+    let rows = table.map_or(usize::MAX, |table| table.rows);
+    let is_class = |name: &&&String| {
+        facts(name).is_none_or(|facts| facts.distinct > 1 && facts.distinct <= (rows / 2).max(2) && !facts.has_empty)
+    };
+    let by_number =
+        odd().find(|odd| !odd.is_distinct && says(&odd.name, &["label", "class", "cluster"])).map(|odd| &odd.name);
+    let label = others.iter().filter(is_class).find(|name| says(name, &kinds)).copied().or(by_number);
+    let first = others.iter().find(is_class).filter(|_| found.format != Format::H5ad).copied();
+    let label = label.or(first).filter(|_| read.label.is_none());
+    let empty = table.iter().flat_map(|table| &table.empty).filter(is_open);
+    let numbers = odd().filter(|odd| odd.is_distinct).map(|odd| &odd.name);
+    let ignore = others
+        .into_iter()
+        .chain(empty)
+        .chain(numbers)
+        .filter(|name| Some(*name) != label && Some(*name) != id)
+        .cloned();
     // An AnnData file names its samples itself, and its columns of obs are no features anyway.
     match found.format {
-        Format::H5ad => Roles { id: None, label: label.cloned(), ignore: Vec::new() },
+        Format::H5ad => Roles { label: label.cloned(), ..Roles::default() },
         _ => Roles { id: id.cloned(), label: label.cloned(), ignore: ignore.collect() },
     }
+}
+
+/// The same where rows are features: one column names them, if no name comes twice, and the others are notes on them.
+fn roles_of_rows(found: &Inspection, read: &ReadOptions) -> Roles {
+    const NOTES: [&str; 12] = [
+        "chr",
+        "chrom",
+        "chromosome",
+        "start",
+        "end",
+        "strand",
+        "length",
+        "width",
+        "position",
+        "entrezid",
+        "gweight",
+        "gorder",
+    ];
+    let has_ids = found.table.as_ref().is_some_and(|table| table.has_ids);
+    let id = found.facts.iter().find(|facts| facts.is_distinct && !facts.has_empty && !facts.name.is_empty());
+    let id = id.map(|facts| &facts.name).filter(|_| read.id.is_none() && !has_ids);
+    let names = found.table.iter().flat_map(|table| table.features.iter().flatten());
+    let notes = names.filter(|name| NOTES.contains(&name.to_lowercase().as_str()));
+    // The first column names the rows, even if it does not do it well.
+    let first = found.facts.first().map(|facts| &facts.name).filter(|name| !name.is_empty());
+    let mut ignore: Vec<String> = Vec::new();
+    for name in found.text_columns.iter().chain(notes).chain(first) {
+        let is_taken = Some(name) == id || Some(name) == read.id.as_ref() || read.ignore.contains(name);
+        if !is_taken && !ignore.contains(name) {
+            ignore.push(name.clone());
+        }
+    }
+    Roles { id: id.cloned(), label: None, ignore }
+}
+
+/// More different texts than this are no classes.
+const MOST_CLASSES: usize = 50;
+
+fn says(name: &str, words: &[&str]) -> bool {
+    words.iter().any(|word| name.to_lowercase().contains(word))
 }
 
 /// Whether the numbers look like counts of molecules: sparse, not negative, and large.

@@ -32,7 +32,7 @@ pub fn run(job: &SelectJob, console: Console) -> Result<Outcome, Failure> {
     let (least, most) = (job.components[0], job.components[job.components.len() - 1]);
     let params = Ewca::params(most);
     let plan = MemoryPlan { params: &params, limits: job.limits, file: &name, report: None, exports: None };
-    let purpose = Purpose::Fit { steps: &job.preprocessing, weighting: None };
+    let purpose = Purpose::Fit { steps: &job.preprocessing, weighting: job.weighting.as_ref() };
     let prepared = Preparation { table: &job.table, purpose, plan }.whole(console)?;
     let data = &prepared.data;
     let refused = |source| Failure::Fit { file: name.clone(), source };
@@ -99,7 +99,8 @@ fn write(found: &Selection, job: &SelectJob) -> Result<(), Failure> {
 
 /// A fit of the same table, read and prepared in the same way.
 fn command(job: &SelectJob) -> CommandLine {
-    CommandLine::of("fit").table(&job.table).preprocessing(&job.preprocessing).limits(job.limits)
+    let line = CommandLine::of("fit").table(&job.table).weighting(job.weighting.as_ref());
+    line.preprocessing(&job.preprocessing).limits(job.limits)
 }
 
 fn console_summary(found: &Selection, recommended: &Recommendation, job: &SelectJob, command: &CommandLine) -> String {

@@ -7,7 +7,7 @@ use ewca_io::{Missing, Preprocessing};
 
 use crate::args::{Limits, TableJob};
 use crate::console::text::flowed;
-use crate::input::table::Input;
+use crate::input::table::{Input, Meaning, Weighting};
 use crate::output::summary::missing_name;
 
 /// A command, word by word.
@@ -76,10 +76,20 @@ impl CommandLine {
             .option("--missing", missing)
             .flag("--transpose", read.transpose)
             .option("--array", read.array.as_ref())
+            .option("--feature-type", read.feature_type.as_ref())
             .option("--format", read.format.map(|format| format.name()))
             .flag("--no-header", !read.header)
-            .option("--delimiter", delimiter);
+            .option("--delimiter", delimiter)
+            .option("--decimal", read.decimal.map(char::from))
+            .option("--encoding", read.encoding.as_ref());
+        let line = read.missing_values.iter().fold(line, |line, word| line.option("--missing-values", Some(word)));
         read.ignore.iter().fold(line, |line, name| line.option("--ignore", Some(name)))
+    }
+
+    /// With the column of weights or counts.
+    pub fn weighting(self, weighting: Option<&Weighting>) -> Self {
+        let column = |wanted| weighting.filter(|found| found.meaning == wanted).map(|found| &found.column);
+        self.option("--weights", column(Meaning::Weights)).option("--counts", column(Meaning::Counts))
     }
 
     /// With the steps before a fit.

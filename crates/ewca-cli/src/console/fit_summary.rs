@@ -30,7 +30,11 @@ pub fn what_was_read(file: &str, data: &Dataset) -> String {
         }
     };
     let settled = settled_in_words(&data.table.settled, "means");
-    format!("Read {file}: {shape}{stored}{classes}\n") + &settled.map_or(String::new(), |words| words + "\n")
+    let notes = match data.table.notes.join(", ") {
+        notes if notes.is_empty() => notes,
+        notes => format!(" ({notes})"),
+    };
+    format!("Read {file}: {shape}{stored}{classes}{notes}\n") + &settled.map_or(String::new(), |words| words + "\n")
 }
 
 /// What became of missing cells, if there were any; `filling` is what they were filled with.

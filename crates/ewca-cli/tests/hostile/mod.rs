@@ -201,7 +201,7 @@ impl Corpus {
         let wide = "x,".repeat(2_000_000) + "y\n1\n2\n";
         self.file("wide.csv", wide, "");
         self.file("nul.csv", b"a,b\n1,\x00\x00\x00\n", "neither text");
-        self.file("utf16.csv", b"\xff\xfea\0,\0b\0\n\0", "UTF-16");
+        self.file("utf16.csv", b"\xff\xfea\0,\0b\0\n\0", "no rows below its header");
         self.file("latin1.csv", b"a,gr\xfcn\n1,2\n", "not UTF-8");
         self.file("quotes.csv", "\"".repeat(1_000_001), "");
         self.file("open_quote.csv", format!("a,b\n1,\"{}", "x\n".repeat(100_000)), "a quote is opened");

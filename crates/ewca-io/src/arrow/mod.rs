@@ -223,6 +223,7 @@ fn read(
         values: Values::Dense(DenseValues { rows, columns: numeric.len(), data }),
         features: Some(columns.numeric_names(names)),
         roles_open: false,
+        notes: Vec::new(),
     })
 }
 

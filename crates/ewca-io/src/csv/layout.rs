@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::text::{LOOKED_AT, Text};
 use crate::columns::Columns;
-use crate::error::{excerpt, phrase};
-use crate::format::delimiter_of;
+use crate::error::phrase;
 use crate::write::undefused;
 use crate::{Error, OptionName, Place, ReadOptions};
 
@@ -14,6 +14,9 @@ pub(super) struct Layout<'a> {
     pub file: &'a str,
     pub options: &'a ReadOptions,
     pub delimiter: u8,
+    pub comment: Option<u8>,
+    pub trailing: bool,
+    pub decimal_comma: bool,
     /// Whether the names come from the file.
     named: bool,
     /// One name per cell of a row.
@@ -25,15 +28,18 @@ pub(super) struct Layout<'a> {
 
 impl<'a> Layout<'a> {
     /// Reads the header; returns the layout and where the body starts.
-    pub fn find(text: &[u8], file: &'a str, options: &'a ReadOptions) -> Result<(Layout<'a>, usize), Error> {
-        let start = start_of_text(text, file)?;
+    pub fn find(text: &Text, file: &'a str, options: &'a ReadOptions) -> Result<(Layout<'a>, usize), Error> {
+        let Text { start, delimiter, comment, trailing, decimal_comma, .. } = *text;
+        let text = &text.bytes[..];
         let header_end = record_end(text, start);
         if memchr::memchr_iter(b'"', &text[start..header_end]).count() % 2 == 1 {
             let line = super::cell::line_number(text, start);
             return Err(Error::OpenQuote { file: file.into(), line });
         }
-        let delimiter = delimiter(&text[start..header_end], file, options)?;
-        let first = cells(&text[start..header_end], delimiter);
+        let mut first = cells(&text[start..header_end], delimiter);
+        if trailing && first.last().is_some_and(|cell| cell.trim_ascii().is_empty()) {
+            first.pop();
+        }
         let line = super::cell::line_number(text, start);
         let mut names = Vec::new();
         let mut body = start;
@@ -46,14 +52,14 @@ impl<'a> Layout<'a> {
             }
             let next = skip_blank(text, body);
             let second = &text[next..record_end(text, next)];
-            if !second.is_empty() && cells(second, delimiter).len() == names.len() + 1 {
+            if !second.is_empty() && cells(second, delimiter).len() == names.len() + 1 + usize::from(trailing) {
                 names.insert(0, String::new());
             }
         } else {
             names.extend((1..=first.len()).map(|number| format!("column{number}")));
         }
         let index = names.first().is_some_and(|name| name.is_empty()).then_some(0);
-        let texts = if options.expected.is_some() { text_columns(text, body, delimiter) } else { Vec::new() };
+        let texts = if options.expected.is_some() { text_columns(text, body, delimiter, options) } else { Vec::new() };
         let holds_text = |column: usize| texts.get(column).copied().unwrap_or(false);
         let columns = Columns::assign(&names, index, file, options, holds_text)?;
         if options.transpose && options.label.is_some() && columns.roles.id.is_none() {
@@ -62,7 +68,19 @@ impl<'a> Layout<'a> {
                 advice: phrase!["give the column with the names of the rows with ", OptionName::Id],
             });
         }
-        let layout = Layout { file, options, delimiter, named: options.header, names, columns, texts_met: None };
+        let named = options.header;
+        let layout = Layout {
+            file,
+            options,
+            delimiter,
+            comment,
+            trailing,
+            decimal_comma,
+            named,
+            names,
+            columns,
+            texts_met: None,
+        };
         Ok((layout, body))
     }
 
@@ -74,6 +92,16 @@ impl<'a> Layout<'a> {
     /// Whether text was met in a column before.
     pub fn is_text_met(&self, column: usize) -> bool {
         self.texts_met.as_ref().is_some_and(|met| met[column].load(Ordering::Relaxed))
+    }
+
+    /// Whether a number in the text is what it looks like.
+    pub fn has_plain_numbers(&self) -> bool {
+        !self.decimal_comma && self.options.missing_values.is_empty()
+    }
+
+    /// Whether a record that is not as wide as the others is a comment.
+    pub fn is_comment(&self, record: &[u8]) -> bool {
+        self.comment.is_some() && record.first().copied() == self.comment
     }
 
     /// Says that a column holds text; whether that is no error.
@@ -110,8 +138,7 @@ impl<'a> Layout<'a> {
 }
 
 /// Which columns hold text, by the first rows of the body: some cell is neither missing nor a number.
-fn text_columns(text: &[u8], body: usize, delimiter: u8) -> Vec<bool> {
-    const LOOKED_AT: usize = 64;
+fn text_columns(text: &[u8], body: usize, delimiter: u8, options: &ReadOptions) -> Vec<bool> {
     let mut texts = Vec::new();
     let mut start = skip_blank(text, body);
     for _ in 0..LOOKED_AT {
@@ -119,7 +146,7 @@ fn text_columns(text: &[u8], body: usize, delimiter: u8) -> Vec<bool> {
         let record = cells(&text[start..end], delimiter);
         texts.resize(texts.len().max(record.len()), false);
         for (is_text, cell) in texts.iter_mut().zip(&record) {
-            *is_text |= !super::cell::is_number_or_missing(cell);
+            *is_text |= !super::cell::is_number_or_missing(cell, &options.missing_values);
         }
         start = skip_blank(text, end);
         if start == text.len() {
@@ -129,36 +156,8 @@ fn text_columns(text: &[u8], body: usize, delimiter: u8) -> Vec<bool> {
     texts
 }
 
-/// Where the first line that is not blank starts, after a byte order mark.
-fn start_of_text(text: &[u8], file: &str) -> Result<usize, Error> {
-    let beginning = &text[..text.len().min(4096)];
-    if beginning.starts_with(&[0xff, 0xfe]) || beginning.starts_with(&[0xfe, 0xff]) {
-        return Err(Error::unsupported(file, "its text is UTF-16", "save it with the UTF-8 encoding"));
-    }
-    if memchr::memchr(0, beginning).is_some() {
-        return Err(Error::unsupported(
-            file,
-            "is neither text nor a known binary format",
-            phrase!["check the file, or name its format with ", OptionName::Format],
-        ));
-    }
-    if memchr::memchr(b'\n', text).is_none() && memchr::memchr(b'\r', text).is_some_and(|at| at + 1 < text.len()) {
-        return Err(Error::unsupported(
-            file,
-            "its lines end with a lone carriage return",
-            "save it with Unix or Windows line ends",
-        ));
-    }
-    let mark = if text.starts_with(&[0xef, 0xbb, 0xbf]) { 3 } else { 0 };
-    let start = skip_blank(text, mark);
-    if start == text.len() {
-        return Err(Error::Empty { file: file.into() });
-    }
-    Ok(start)
-}
-
 /// The start of the next line that is not blank.
-fn skip_blank(text: &[u8], mut start: usize) -> usize {
+pub(super) fn skip_blank(text: &[u8], mut start: usize) -> usize {
     while let Some(length) = memchr::memchr(b'\n', &text[start..]) {
         if !text[start..start + length].trim_ascii().is_empty() {
             return start;
@@ -169,7 +168,7 @@ fn skip_blank(text: &[u8], mut start: usize) -> usize {
 }
 
 /// The end of the record at `start`, with its line end: a line, or more when quotes span lines.
-fn record_end(text: &[u8], start: usize) -> usize {
+pub(super) fn record_end(text: &[u8], start: usize) -> usize {
     let mut quoted = false;
     for at in memchr::memchr2_iter(b'"', b'\n', &text[start..]) {
         match text[start + at] {
@@ -193,28 +192,4 @@ pub(super) fn cells(record: &[u8], delimiter: u8) -> Vec<Cow<'_, [u8]>> {
     // Reading from memory, one record, with any number of cells, cannot fail.
     let _ = reader.read_byte_record(&mut cells);
     cells.iter().map(|cell| Cow::Owned(cell.to_vec())).collect()
-}
-
-/// The delimiter: as given, as the file's name says, or the one that comes most often in the header.
-fn delimiter(header: &[u8], file: &str, options: &ReadOptions) -> Result<u8, Error> {
-    if let Some(given) = options.delimiter {
-        if given.is_ascii_alphanumeric() || b".+-\"\r\n".contains(&given) || !given.is_ascii() {
-            return Err(Error::Options {
-                problem: format!("'{}' cannot separate numbers", excerpt(&[given])).into(),
-                advice: phrase!["give ", OptionName::Delimiter, " one of , ; tab space or |"],
-            });
-        }
-        return Ok(given);
-    }
-    if let Some(named) = delimiter_of(file) {
-        return Ok(named);
-    }
-    let count = |delimiter| cells(header, delimiter).len();
-    let mut best = b',';
-    for candidate in [b';', b'\t'] {
-        if count(candidate) > count(best) {
-            best = candidate;
-        }
-    }
-    Ok(best)
 }

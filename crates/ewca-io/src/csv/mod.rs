@@ -1,6 +1,7 @@
 //! Comma-, semicolon- and tab-separated text.
 //!
-//! The first line that is not blank is the header (unless there is none). A first column without a
+//! The first line that is neither blank nor a comment is the header (unless there is none); encoding, delimiter and decimal mark
+//! are found in the text (`text`). A first column without a
 //! name, as pandas and R write the row index, holds the ids; so does the extra first cell of each row
 //! where the header is one cell short, as R's `write.table` does. Blank lines are skipped, and white
 //! space around a cell does not count.
@@ -9,37 +10,46 @@
 //! A body with quotes goes through the `csv` crate (`quoted`). Both use the same cells (`cell`).
 
 mod cell;
+mod facts;
 mod layout;
 mod plain;
 mod quoted;
+mod text;
 
 use crate::error::{closest, phrase, without_header};
 use crate::finish::{Draft, check_names};
 use crate::forecast::TableShape;
 use crate::{DenseValues, Error, OptionName, ReadOptions, TextCells, Values};
+pub(crate) use facts::{begins_with_data, facts};
 use layout::Layout;
+use text::Text;
 
 /// Reads a whole text table.
 pub(crate) fn read(text: &[u8], file: &str, options: &ReadOptions) -> Result<Draft, Error> {
-    let (layout, body) = Layout::find(text, file, options)?;
-    read_rows(text, body, &layout)?.into_draft(layout)
+    let text = Text::find(text, file, options)?;
+    let (layout, body) = Layout::find(&text, file, options)?;
+    read_rows(&text.bytes, body, &layout)?.into_draft(layout, text.notes)
 }
 
 /// Reads a text table without its columns of text, whoever has not named them. Gives the names of those that were met, also
 /// beside an error: it may be one in such a column.
 pub(crate) fn read_numbers(text: &[u8], file: &str, options: &ReadOptions) -> (Vec<String>, Result<Draft, Error>) {
-    let (mut layout, body) = match Layout::find(text, file, options) {
+    let found = Text::find(text, file, options).and_then(|text| {
+        let (layout, body) = Layout::find(&text, file, options)?;
+        Ok((text, layout, body))
+    });
+    let (text, mut layout, body) = match found {
         Ok(found) => found,
         Err(error) => return (Vec::new(), Err(error)),
     };
     layout.watch_for_texts();
-    let rows = read_rows(text, body, &layout);
+    let rows = read_rows(&text.bytes, body, &layout);
     let texts = layout.texts_met();
     let ignore = [&options.ignore[..], &texts].concat();
     let draft = rows.and_then(|rows| {
         let narrower = ReadOptions { ignore, ..options.clone() };
-        let (narrow, _) = Layout::find(text, file, &narrower)?;
-        rows.narrowed(&layout, &narrow).into_draft(narrow)
+        let (narrow, _) = Layout::find(&text, file, &narrower)?;
+        rows.narrowed(&layout, &narrow).into_draft(narrow, text.notes)
     });
     (texts, draft)
 }
@@ -55,20 +65,35 @@ fn read_rows(text: &[u8], body: usize, layout: &Layout) -> Result<Rows, Error> {
         // Before the cells, so that a column is never complained about without its name.
         check_names(&layout.columns.numeric_names(layout.names.clone()), layout.file)?;
     }
-    match memchr::memchr(b'"', &text[body..]) {
-        None => plain::read(&text[body..], body, text, layout),
-        Some(_) => quoted::read(&text[body..], body, text, layout),
+    let rows = without_empty_rows(&text[body..], layout.delimiter);
+    match memchr::memchr(b'"', rows) {
+        None => plain::read(rows, body, text, layout),
+        Some(_) => quoted::read(rows, body, text, layout),
     }
+}
+
+/// The rows without those at the end that have delimiters and nothing else, as spreadsheets leave them.
+fn without_empty_rows(mut rows: &[u8], delimiter: u8) -> &[u8] {
+    while let Some(start) = memchr::memrchr(b'\n', rows.strip_suffix(b"\n").unwrap_or(rows))
+        && rows[start + 1..].iter().all(|byte| *byte == delimiter || byte.is_ascii_whitespace())
+    {
+        rows = &rows[..=start];
+    }
+    rows
 }
 
 /// The shape of a table of `whole` bytes, from its beginning: rows are taken to be as long as those that are there.
 pub(crate) fn shape(head: &[u8], whole: usize, file: &str, options: &ReadOptions) -> Option<TableShape> {
-    let (layout, body) = Layout::find(head, file, options).ok()?;
-    let rest = &head[body..];
-    let rows = if head.len() < whole {
+    let is_beginning = head.len() < whole;
+    let text = Text::find(head, file, options).ok()?;
+    // Another encoding may take more bytes, or fewer.
+    let whole = (whole as f64 * (text.bytes.len() as f64 / head.len().max(1) as f64)) as usize;
+    let (layout, body) = Layout::find(&text, file, options).ok()?;
+    let rest = &text.bytes[body..];
+    let rows = if is_beginning {
         let lines = memchr::memchr_iter(b'\n', rest).count();
         let end = memchr::memrchr(b'\n', rest)? + 1;
-        ((whole - body) as f64 * lines as f64 / end as f64).round() as usize
+        (whole.saturating_sub(body) as f64 * lines as f64 / end as f64).round() as usize
     } else {
         memchr::memchr_iter(b'\n', rest.trim_ascii()).count() + 1
     };
@@ -95,7 +120,7 @@ impl Rows {
         self
     }
 
-    fn into_draft(self, layout: Layout) -> Result<Draft, Error> {
+    fn into_draft(self, layout: Layout, notes: Vec<String>) -> Result<Draft, Error> {
         let columns = layout.numeric_columns();
         if columns == 0 {
             return Err(Error::Nothing {
@@ -135,6 +160,7 @@ impl Rows {
             labels: self.label_row.clone().or_else(|| column(slots.label)),
             filter: column(slots.filter),
             roles_open: false,
+            notes,
             features: layout.into_feature_names(),
             values: Values::Dense(DenseValues { rows, columns, data: self.numbers }),
         })

@@ -74,7 +74,9 @@ impl<'a> Body<'a> {
         let ends = memchr::memchr_iter(b'\n', self.text).chain([self.text.len()]);
         for end in ends {
             let starts_blank = self.text[start..end].first().is_none_or(u8::is_ascii_whitespace);
-            if !(starts_blank && self.is_blank(&self.text[start..end])) {
+            let line = &self.text[start..end];
+            let is_comment = || self.layout.is_comment(line) && self.width(start) != self.layout.width();
+            if !(starts_blank && self.is_blank(line) || is_comment()) {
                 lines.push(start);
             }
             start = (end + 1).min(self.text.len());
@@ -90,7 +92,16 @@ impl<'a> Body<'a> {
     fn line(&self, start: usize) -> &'a [u8] {
         let rest = &self.text[start..];
         let line = &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())];
-        line.strip_suffix(b"\r").unwrap_or(line)
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        match line.split_last() {
+            Some((&last, before)) if self.layout.trailing && last == self.layout.delimiter => before,
+            _ => line,
+        }
+    }
+
+    /// The number of cells in a line.
+    fn width(&self, start: usize) -> usize {
+        memchr::memchr_iter(self.layout.delimiter, self.line(start)).count() + 1
     }
 
     fn line_number(&self, start: usize) -> usize {
@@ -98,7 +109,7 @@ impl<'a> Body<'a> {
     }
 
     fn check_width(&self, start: usize) -> Result<(), Error> {
-        let found = memchr::memchr_iter(self.layout.delimiter, self.line(start)).count() + 1;
+        let found = self.width(start);
         if found == self.layout.width() {
             return Ok(());
         }
@@ -113,6 +124,7 @@ impl<'a> Body<'a> {
     /// Parses the line at `start` into `cells`, and adds its text cells to `texts`.
     fn parse_line(&self, start: usize, cells: &mut [f64], texts: &mut Vec<String>) -> Result<(), Error> {
         let Layout { delimiter, .. } = *self.layout;
+        let is_plain = self.layout.has_plain_numbers();
         let line = self.line(start);
         let line_number = || self.line_number(start);
         let mut text_columns = self.layout.columns.texts.iter().peekable();
@@ -134,7 +146,9 @@ impl<'a> Body<'a> {
             }
             let cell = cells.next().expect("as many cells as numeric columns");
             match fast_float2::parse_partial::<f64, _>(rest) {
-                Ok((value, length)) if value.is_finite() && rest.get(length).is_none_or(|&next| next == delimiter) => {
+                Ok((value, length))
+                    if is_plain && value.is_finite() && rest.get(length).is_none_or(|&next| next == delimiter) =>
+                {
                     *cell = value;
                     at += length + 1;
                 }

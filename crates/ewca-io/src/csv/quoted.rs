@@ -25,6 +25,12 @@ pub(super) fn read(body: &[u8], offset: usize, whole: &[u8], layout: &Layout) ->
         if record.len() == 1 && layout.width() > 1 && record[0].trim_ascii().is_empty() {
             continue;
         }
+        if layout.trailing && record.len() == layout.width() + 1 && record[layout.width()].is_empty() {
+            record.truncate(layout.width());
+        }
+        if record.len() != layout.width() && layout.is_comment(&record[0]) {
+            continue;
+        }
         if record.len() != layout.width() {
             return Err(Error::Ragged {
                 file: layout.file.into(),

@@ -68,9 +68,11 @@ impl Error {
                 Format
             ],
             Error::Unsupported { file, what, advice } => phrase![format!("{file}: {what}; "), advice],
-            Error::NotUtf8 { file, place } => {
-                format!("{file}, {place}: the text is not UTF-8; save the file with the UTF-8 encoding").into()
-            }
+            Error::NotUtf8 { file, place } => phrase![
+                format!("{file}, {place}: the text is not UTF-8; pass "),
+                Encoding.set_to("latin1"),
+                " if it comes from an older Windows program, or save the file with the UTF-8 encoding"
+            ],
             Error::ModelVersion { file, found, known } => format!(
                 "{file}: is a model of the format '{found}', and this program reads '{known}'; use a newer version of ewca"
             )
@@ -100,10 +102,16 @@ impl Error {
                 Ignore.set_to(column),
                 " to leave it out, or mend the cell"
             ],
-            Error::DecimalComma { file, place, column, cell } => format!(
-                "{file}, {place}, column '{column}': '{cell}' has a decimal comma; save the table with decimal points"
-            )
-            .into(),
+            Error::DecimalComma { file, place, column, cell } => phrase![
+                format!("{file}, {place}, column '{column}': '{cell}' has a comma; pass "),
+                Decimal.set_to(","),
+                " if it is a decimal comma, or take out commas between thousands"
+            ],
+            Error::NotBare { file, place, column, cell, what } => phrase![
+                format!("{file}, {place}, column '{column}': '{cell}' is a number with {what}; take that out of the column, or pass "),
+                Ignore.set_to(column),
+                " to leave it out"
+            ],
             Error::NotFinite { file, place, column, cell } => phrase![
                 format!("{file}, {place}, column '{column}': '{cell}' is not a finite number; mend the cell, or empty it and pass "),
                 Missing
@@ -143,6 +151,14 @@ impl Error {
                 let problem = format!("{file}: features {first} and {second} are both called '{name}'; rename one, or ");
                 phrase![problem, &without_header()]
             }
+            Error::NoColumn { file, role: FeatureType, name, known } => phrase![
+                format!("{file}: has no features of the type '{name}' for "),
+                FeatureType,
+                match &known[..] {
+                    [] => "; it has no types".to_string(),
+                    known => format!("; it has {}", list(known)),
+                }
+            ],
             Error::NoColumn { file, role, name, known } => {
                 phrase![format!("{file}: has no column '{name}' for "), *role, format!("; {}", suggestion(known))]
             }

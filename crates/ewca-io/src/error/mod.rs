@@ -122,7 +122,7 @@ pub enum Error {
         /// What it holds.
         cell: String,
     },
-    /// A cell has a decimal comma.
+    /// A cell has a comma: a decimal one, or one between thousands.
     DecimalComma {
         /// The file.
         file: String,
@@ -132,6 +132,19 @@ pub enum Error {
         column: String,
         /// What it holds.
         cell: String,
+    },
+    /// A cell holds a number and something else: a percent sign, a unit.
+    NotBare {
+        /// The file.
+        file: String,
+        /// Where the cell is.
+        place: Place,
+        /// The name of its column.
+        column: String,
+        /// What it holds.
+        cell: String,
+        /// What stands beside the number.
+        what: &'static str,
     },
     /// A quote is opened and, it seems, never closed.
     OpenQuote {
@@ -306,6 +319,7 @@ impl Error {
     pub fn after_rows(mut self, rows: usize) -> Error {
         if let Error::NotANumber { place, .. }
         | Error::DecimalComma { place, .. }
+        | Error::NotBare { place, .. }
         | Error::BadLine { place, .. }
         | Error::NotFinite { place, .. }
         | Error::MissingCell { place, .. }

@@ -18,10 +18,18 @@ pub enum OptionName {
     Header,
     /// [`ReadOptions::delimiter`](crate::ReadOptions::delimiter).
     Delimiter,
+    /// [`ReadOptions::decimal`](crate::ReadOptions::decimal).
+    Decimal,
+    /// [`ReadOptions::encoding`](crate::ReadOptions::encoding).
+    Encoding,
+    /// [`ReadOptions::missing_values`](crate::ReadOptions::missing_values).
+    MissingValues,
     /// [`ReadOptions::missing`](crate::ReadOptions::missing).
     Missing,
     /// [`ReadOptions::array`](crate::ReadOptions::array).
     Array,
+    /// [`ReadOptions::feature_type`](crate::ReadOptions::feature_type).
+    FeatureType,
     /// [`ReadOptions::transpose`](crate::ReadOptions::transpose).
     Transpose,
     /// [`ReadOptions::format`](crate::ReadOptions::format).
@@ -36,15 +44,19 @@ pub enum OptionName {
 
 impl OptionName {
     /// All of them in their order, with the names of the fields that hold them.
-    pub const ALL: [(OptionName, &str); 13] = [
+    pub const ALL: [(OptionName, &str); 17] = [
         (OptionName::Label, "label"),
         (OptionName::Id, "id"),
         (OptionName::Ignore, "ignore"),
         (OptionName::Filter, "filter"),
         (OptionName::Header, "header"),
         (OptionName::Delimiter, "delimiter"),
+        (OptionName::Decimal, "decimal"),
+        (OptionName::Encoding, "encoding"),
+        (OptionName::MissingValues, "missing_values"),
         (OptionName::Missing, "missing"),
         (OptionName::Array, "array"),
+        (OptionName::FeatureType, "feature_type"),
         (OptionName::Transpose, "transpose"),
         (OptionName::Format, "format"),
         (OptionName::MaxBytes, "max_bytes"),

@@ -12,6 +12,7 @@ use crate::source::contained;
 use crate::sparse::{Major, check_shape, checked_offsets, natural_numbers, some_rows};
 use crate::{Error, ReadOptions, Values};
 
+use super::cells::Kind;
 use super::read::{H5ad, Part};
 
 /// The most bytes of chunks that may have to be read for a single row. What h5py chooses by itself is below this for
@@ -41,6 +42,10 @@ impl AnnDataParts {
     pub fn open(path: &Path, file: &str, options: &ReadOptions) -> Result<AnnDataParts, Error> {
         contained(file, "h5ad", || {
             let h5ad = H5ad::open(path, file, options)?;
+            if h5ad.kind(options)? != Kind::AnnData {
+                let what = "is no AnnData file, and cannot be read in parts";
+                return Err(Error::unsupported(file, what, "write it as AnnData"));
+            }
             let features = h5ad.index("var")?;
             let index = h5ad.index("obs")?;
             let stored = stored(&h5ad, file, options, [index.len(), features.len()])?;
@@ -116,6 +121,7 @@ impl Parts for AnnDataParts {
             filter: None,
             // Variables may still be ignored by name.
             roles_open: true,
+            notes: Vec::new(),
         })
     }
 }

@@ -6,15 +6,16 @@ use std::path::Path;
 use rust_hdf5::{DatatypeMessage, H5Dataset, H5File, H5Group, Hdf5Error, ReadNumeric};
 
 use crate::error::OptionName::{Filter, Label, Transpose};
-use crate::error::{closest, counted, excerpt, phrase, truth_name};
+use crate::error::{closest, counted, excerpt, one_line, phrase, truth_name};
 use crate::finish::Draft;
 use crate::forecast::TableShape;
 use crate::limit::Limit;
 use crate::memory::check_room;
 use crate::source::contained;
 use crate::sparse::{Compressed, Major, natural_numbers};
-use crate::{DenseValues, Error, OptionName, ReadOptions, SparseValues, Values};
+use crate::{DenseValues, Error, OptionName, ReadOptions, SparseValues, TextCells, Values};
 
+use super::cells::Kind;
 use super::guard;
 
 /// Reads `X`, or the layer that the options name.
@@ -30,6 +31,15 @@ fn decode(path: &Path, file: &str, options: &ReadOptions) -> Result<Draft, Error
         });
     }
     let h5ad = H5ad::open(path, file, options)?;
+    match h5ad.kind(options)? {
+        Kind::AnnData => {}
+        _ if options.transpose => {
+            let problem = "a 10x or loom file always gives cells as samples".into();
+            return Err(Error::Options { problem, advice: phrase!["leave out ", Transpose] });
+        }
+        Kind::TenX(matrix) => return h5ad.tenx(&matrix, options),
+        Kind::Loom => return h5ad.loom(options),
+    }
     let features = h5ad.index("var")?;
     let index = h5ad.index("obs")?;
     let values = h5ad.matrix(options.array.as_deref(), [index.len(), features.len()])?;
@@ -47,6 +57,7 @@ fn decode(path: &Path, file: &str, options: &ReadOptions) -> Result<Draft, Error
         filter: filter.transpose()?,
         // Variables may still be ignored by name.
         roles_open: true,
+        notes: Vec::new(),
     })
 }
 
@@ -71,6 +82,10 @@ pub(crate) fn in_a_file<T>(
 pub(crate) fn shape(path: &Path, file: &str, options: &ReadOptions) -> Option<TableShape> {
     let promised = contained(file, "h5ad", || {
         let h5ad = H5ad::open(path, file, options).ok()?;
+        let kind = h5ad.kind(options).ok()?;
+        if kind != Kind::AnnData {
+            return h5ad.other_shape(&kind, options);
+        }
         let matrix = options.array.as_ref().map_or("X".to_string(), |layer| format!("layers/{layer}"));
         let size = |path: String| h5ad.file.dataset(&path).ok().map(|dataset| dataset.shape());
         if let Some(shape) = size(matrix.clone()) {
@@ -78,6 +93,9 @@ pub(crate) fn shape(path: &Path, file: &str, options: &ReadOptions) -> Option<Ta
             return Some(TableShape::dense(rows, columns));
         }
         let names = |frame: &str| {
+            if h5ad.record_names(frame).is_some() {
+                return size(frame.into())?.first().copied();
+            }
             let index = h5ad.frame(frame).ok()?.attr_string("_index").unwrap_or_else(|_| "_index".into());
             size(format!("{frame}/{index}"))?.first().copied()
         };
@@ -87,18 +105,25 @@ pub(crate) fn shape(path: &Path, file: &str, options: &ReadOptions) -> Option<Ta
     promised.ok()?
 }
 
-/// The matrices of a file, and the columns of obs.
-pub(crate) fn describe(path: &Path, file: &str, options: &ReadOptions) -> Result<(Vec<String>, Vec<String>), Error> {
+/// The matrices of a file, and the columns of obs with their texts; without, where they cannot be read.
+pub(crate) fn describe(path: &Path, file: &str, options: &ReadOptions) -> Result<(Vec<String>, Vec<TextCells>), Error> {
     contained(file, "h5ad", || {
         let h5ad = H5ad::open(path, file, options)?;
-        Ok((h5ad.matrices(), h5ad.columns("obs")?))
+        if h5ad.kind(options)? != Kind::AnnData {
+            return Ok((Vec::new(), Vec::new()));
+        }
+        let texts = |name: String| {
+            let cells = h5ad.frame_texts("obs", &name).unwrap_or_default();
+            TextCells { name, cells }
+        };
+        Ok((h5ad.matrices(), h5ad.columns("obs")?.into_iter().map(texts).collect()))
     })?
 }
 
 pub(super) struct H5ad<'a> {
-    file: H5File,
+    pub file: H5File,
     pub root: H5Group,
-    name: &'a str,
+    pub name: &'a str,
     /// The most bytes that a dataset may take.
     limit: Limit,
 }
@@ -116,9 +141,17 @@ impl<'a> H5ad<'a> {
         Error::malformed(self.name, "h5ad", problem)
     }
 
-    fn because(&self, path: &str) -> impl Fn(Hdf5Error) -> Error {
+    pub fn because(&self, path: &str) -> impl Fn(Hdf5Error) -> Error {
         let (name, path) = (self.name.to_string(), path.to_string());
-        move |error| Error::malformed(&name, "h5ad", format!("{path}: {error}"))
+        move |error| {
+            let error = error.to_string();
+            // An unknown filter is one of several layers' errors; all of them say this.
+            if error.contains("unsupported feature") {
+                let what = format!("{path} is stored in a way that is not read here ({})", one_line(&error));
+                return Error::unsupported(&name, what, "write the file again with gzip, or without compression");
+            }
+            Error::malformed(&name, "h5ad", format!("{path}: {error}"))
+        }
     }
 
     /// The names of the matrices: `X`, then the layers.
@@ -239,7 +272,7 @@ impl<'a> H5ad<'a> {
 
     /// Refuses to read what memory cannot hold: so many elements of a dataset, and its chunks, which are held whole and may be
     /// larger than what they are a part of.
-    fn check_room(&self, dataset: &H5Dataset, counts: &[usize]) -> Result<(), Error> {
+    pub fn check_room(&self, dataset: &H5Dataset, counts: &[usize]) -> Result<(), Error> {
         let chunk = dataset.chunk_dims().map_or(0, |chunk| bytes_of(dataset, &chunk));
         if chunk > self.limit.bytes {
             return Err(self.limit.exceeded(self.name));
@@ -247,7 +280,7 @@ impl<'a> H5ad<'a> {
         check_room(bytes_of(dataset, counts).max(chunk), self.name)
     }
 
-    fn numbers(&self, dataset: &H5Dataset, path: &str) -> Result<Vec<f64>, Error> {
+    pub fn numbers(&self, dataset: &H5Dataset, path: &str) -> Result<Vec<f64>, Error> {
         self.check_room(dataset, &dataset.shape())?;
         numbers(dataset, None).map_err(self.because(path))
     }
@@ -270,7 +303,7 @@ impl<'a> H5ad<'a> {
         numeric(dataset, Some(part)).map_err(self.because(path))
     }
 
-    fn integers(&self, path: &str) -> Result<Vec<i64>, Error> {
+    pub fn integers(&self, path: &str) -> Result<Vec<i64>, Error> {
         let dataset = self.dataset(path)?;
         self.check_room(&dataset, &dataset.shape())?;
         dataset.read_numeric_as::<i64>().map_err(self.because(path))
@@ -278,18 +311,14 @@ impl<'a> H5ad<'a> {
 
     /// The group `obs` or `var`.
     fn frame(&self, frame: &str) -> Result<H5Group, Error> {
-        if has(&self.root.link_names(), frame) && !has(&self.root.group_names(), frame) {
-            return Err(Error::unsupported(
-                self.name,
-                format!("its {frame} is a table of an old version of AnnData"),
-                "read and write it again with anndata",
-            ));
-        }
         self.root.group(frame).map_err(self.because(frame))
     }
 
     /// The names of the observations or of the variables.
     pub fn index(&self, frame: &str) -> Result<Vec<String>, Error> {
+        if let Some(texts) = self.record_texts(frame, None) {
+            return texts;
+        }
         let group = self.frame(frame)?;
         let name = group.attr_string("_index").unwrap_or_else(|_| "_index".into());
         self.texts(&group, &name, frame)
@@ -297,6 +326,9 @@ impl<'a> H5ad<'a> {
 
     /// The names of the columns of `obs` or `var`.
     fn columns(&self, frame: &str) -> Result<Vec<String>, Error> {
+        if let Some(names) = self.record_names(frame) {
+            return Ok(names);
+        }
         let group = self.frame(frame)?;
         let index = group.attr_string("_index").unwrap_or_else(|_| "_index".into());
         let mut names = group.link_names().map_err(self.because(frame))?;
@@ -306,7 +338,6 @@ impl<'a> H5ad<'a> {
 
     fn obs_column(&self, name: &str, role: OptionName, rows: usize) -> Result<Vec<String>, Error> {
         let known = self.columns("obs")?;
-        let group = self.frame("obs")?;
         if !known.iter().any(|column| column == name) {
             return Err(Error::NoColumn {
                 file: self.name.into(),
@@ -315,12 +346,20 @@ impl<'a> H5ad<'a> {
                 known: closest(name, known.iter().map(String::as_str)),
             });
         }
-        let texts = self.texts(&group, name, "obs")?;
+        let texts = self.frame_texts("obs", name)?;
         if texts.len() != rows {
             let name = excerpt(name.as_bytes());
             return Err(self.malformed(format!("obs/{name} has {} for {rows} rows", counted(texts.len(), "element"))));
         }
         Ok(texts)
+    }
+
+    /// A column of a frame, of either kind.
+    fn frame_texts(&self, frame: &str, name: &str) -> Result<Vec<String>, Error> {
+        match self.record_texts(frame, Some(name)) {
+            Some(texts) => texts,
+            None => self.texts(&self.frame(frame)?, name, frame),
+        }
     }
 
     /// A column as text; what is missing is empty.
@@ -373,7 +412,7 @@ impl<'a> H5ad<'a> {
         Ok(texts)
     }
 
-    fn plain_texts(&self, dataset: &H5Dataset, path: &str) -> Result<Vec<String>, Error> {
+    pub fn plain_texts(&self, dataset: &H5Dataset, path: &str) -> Result<Vec<String>, Error> {
         self.check_room(dataset, &dataset.shape())?;
         match numbers(dataset, None) {
             Ok(numbers) if is_truth(dataset) => Ok(numbers.iter().map(|&number| truth_name(number != 0.0)).collect()),
@@ -383,9 +422,22 @@ impl<'a> H5ad<'a> {
                 };
                 Ok(numbers.iter().map(text).collect())
             }
-            Err(_) => dataset.read_strings().map_err(self.because(path)),
+            Err(_) => {
+                dataset.read_strings().or_else(|error| fixed_texts(dataset).ok_or(error)).map_err(self.because(path))
+            }
         }
     }
+}
+
+/// Texts of one length. Some programs say that they are ASCII, and write others.
+fn fixed_texts(dataset: &H5Dataset) -> Option<Vec<String>> {
+    let DatatypeMessage::FixedString { size, .. } = dataset.datatype().ok()? else { return None };
+    let bytes = dataset.read_raw_bytes().ok()?;
+    let text = |cell: &[u8]| {
+        let end = memchr::memchr(0, cell).unwrap_or(cell.len());
+        String::from_utf8_lossy(&cell[..end]).into_owned()
+    };
+    Some(bytes.chunks_exact((size as usize).max(1)).map(text).collect())
 }
 
 /// The bytes of so many elements along each dimension, as numbers of 8 bytes at least.
@@ -431,13 +483,13 @@ fn is_truth(dataset: &H5Dataset) -> bool {
 }
 
 /// The word of each code; a code outside the words (-1) is missing.
-fn pick(codes: &[f64], words: &[String]) -> Vec<String> {
+pub(super) fn pick(codes: &[f64], words: &[String]) -> Vec<String> {
     let word = |code: &f64| {
         if *code >= 0.0 { words.get(*code as usize).cloned() } else { None }
     };
     codes.iter().map(|code| word(code).unwrap_or_default()).collect()
 }
 
-fn has(names: &rust_hdf5::Result<Vec<String>>, name: &str) -> bool {
+pub(super) fn has(names: &rust_hdf5::Result<Vec<String>>, name: &str) -> bool {
     names.as_ref().is_ok_and(|names| names.iter().any(|known| known == name))
 }

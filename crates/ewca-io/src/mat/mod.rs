@@ -1,4 +1,4 @@
-//! MATLAB files of version 5 to 7: numeric matrices, full and sparse, compressed or not.
+//! MATLAB files, of version 5 to 7 here: numeric matrices, full and sparse, compressed or not.
 //!
 //! A file is a list of elements (`element`); each variable is one, perhaps inside a compressed one.
 //! To list the variables only the beginning of each is decompressed; the one that is wanted is then
@@ -11,7 +11,7 @@ use crate::error::{another_column, counted, excerpt, phrase};
 use crate::finish::Draft;
 use crate::forecast::TableShape;
 use crate::limit::Limit;
-use crate::{Error, OptionName, ReadOptions};
+use crate::{Error, OptionName, ReadOptions, h5ad};
 use element::{Elements, Kind};
 use variable::{Class, Header};
 
@@ -20,6 +20,9 @@ const PEEK: u64 = 1 << 16;
 
 /// Reads one variable. The label and the id may be variables of their own, with one element per row.
 pub(crate) fn read(bytes: &[u8], file: &str, options: &ReadOptions) -> Result<Draft, Error> {
+    if is_hdf5(bytes) {
+        return h5ad::read_matlab(bytes, file, options);
+    }
     let mat = Mat::open(bytes, file, options)?;
     let variables = mat.variables()?;
     let chosen = mat.choose(&variables, options)?;
@@ -43,6 +46,9 @@ pub(crate) fn describe(
     file: &str,
     options: &ReadOptions,
 ) -> Result<Vec<(String, Vec<usize>, String)>, Error> {
+    if is_hdf5(bytes) {
+        return h5ad::describe_matlab(bytes, file, options);
+    }
     let variables = Mat::open(bytes, file, options)?.variables()?;
     Ok(variables.into_iter().map(|v| (v.header.name, v.header.shape, v.header.class.name().into())).collect())
 }
@@ -55,6 +61,11 @@ pub(crate) fn shape(bytes: &[u8], file: &str, options: &ReadOptions) -> Option<T
     let &[rows, columns] = &header.shape[..] else { return None };
     let stored = (header.class == Class::Sparse).then_some(header.room);
     Some(TableShape { rows, columns, stored })
+}
+
+/// Whether a file is of version 7.3, which is HDF5.
+fn is_hdf5(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"MATLAB 7.3")
 }
 
 struct Mat<'a> {
@@ -73,9 +84,6 @@ struct Variable<'a> {
 
 impl<'a> Mat<'a> {
     fn open(bytes: &'a [u8], file: &'a str, options: &ReadOptions) -> Result<Mat<'a>, Error> {
-        if bytes.starts_with(b"MATLAB 7.3") {
-            return Err(Error::unsupported(file, "is a MATLAB 7.3 file", "save it in MATLAB with the option '-v7'"));
-        }
         let problem = |what| Error::malformed(file, "mat", what);
         let mark = bytes.get(126..128).ok_or_else(|| problem("it is shorter than its header"))?;
         let big_endian = match mark {

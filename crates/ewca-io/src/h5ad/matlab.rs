@@ -1,0 +1,108 @@
+//! MATLAB files of version 7.3: HDF5 behind 512 bytes of MATLAB's own.
+
+use std::path::Path;
+
+use rust_hdf5::H5Dataset;
+
+use super::read::{H5ad, in_a_file};
+use crate::error::{excerpt, phrase};
+use crate::finish::Draft;
+use crate::source::contained;
+use crate::{Error, OptionName, ReadOptions, Values};
+
+/// What MATLAB puts in front of the HDF5 file.
+const FRONT: usize = 512;
+
+/// Reads one variable; the label may be a variable of its own, a list of numbers.
+pub(crate) fn read(bytes: &[u8], file: &str, options: &ReadOptions) -> Result<Draft, Error> {
+    without_front(bytes, file, |path| {
+        let mat = H5ad::open(path, file, options)?;
+        let known = variables(&mat);
+        let chosen = choose(&mat, &known, options)?;
+        let mut draft = Draft::of_matrix(values(&mat, &chosen.name)?);
+        let samples = if options.transpose { draft.values.columns() } else { draft.values.rows() };
+        let label = options.label.as_ref().and_then(|name| known.iter().find(|variable| variable.name == *name));
+        if let Some(label) = label.filter(|label| label.rows * label.columns == samples) {
+            draft.labels = Some(mat.plain_texts(&mat.dataset(&label.name)?, &label.name)?);
+        }
+        Ok(draft)
+    })
+}
+
+/// What is in a file: name, shape and class of each variable.
+pub(crate) fn describe(
+    bytes: &[u8],
+    file: &str,
+    options: &ReadOptions,
+) -> Result<Vec<(String, Vec<usize>, String)>, Error> {
+    without_front(bytes, file, |path| {
+        let known = variables(&H5ad::open(path, file, options)?).into_iter();
+        Ok(known.map(|v| (v.name, vec![v.rows, v.columns], v.class)).collect())
+    })
+}
+
+/// Puts the HDF5 file into a file of its own for a while. What MATLAB says about its end counts the bytes in front.
+fn without_front<T>(bytes: &[u8], file: &str, use_it: impl FnOnce(&Path) -> Result<T, Error>) -> Result<T, Error> {
+    let Some((front, inside)) = bytes.split_at_checked(FRONT) else {
+        return Err(Error::malformed(file, "MATLAB 7.3", "it is shorter than its header"));
+    };
+    let padded = [inside, &vec![0; front.len()]].concat();
+    contained(file, "MATLAB 7.3", || in_a_file(&padded, file, use_it))?
+}
+
+/// A matrix with every cell stored.
+struct Variable {
+    name: String,
+    rows: usize,
+    columns: usize,
+    class: String,
+}
+
+fn variables(mat: &H5ad) -> Vec<Variable> {
+    const NUMBERS: [&str; 11] =
+        ["double", "single", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "logical"];
+    let class = |dataset: &H5Dataset| dataset.attr("MATLAB_class").and_then(|class| class.read_string());
+    let mut found = Vec::new();
+    for name in mat.root.dataset_names().unwrap_or_default() {
+        let Ok(dataset) = mat.file.dataset(&name) else { continue };
+        // MATLAB stores column after column.
+        let (&[columns, rows], Ok(class)) = (&dataset.shape()[..], class(&dataset)) else { continue };
+        if NUMBERS.contains(&class.as_str()) {
+            found.push(Variable { name, rows, columns, class });
+        }
+    }
+    found
+}
+
+/// The variable that is asked for, or the only one that is a table.
+fn choose<'v>(mat: &H5ad, known: &'v [Variable], options: &ReadOptions) -> Result<&'v Variable, Error> {
+    let describe = |v: &Variable| format!("{} ({} x {} {})", excerpt(v.name.as_bytes()), v.rows, v.columns, v.class);
+    let several =
+        |problem| Error::Choose { file: mat.name.into(), problem, known: known.iter().map(describe).collect() };
+    if let Some(name) = &options.array {
+        let found = known.iter().find(|variable| variable.name == *name);
+        return found.ok_or_else(|| several(format!("has no matrix of numbers '{}'", excerpt(name.as_bytes()))));
+    }
+    // How many rows a sparse matrix has is said where `rust-hdf5` does not look.
+    let sparse = |name: &String| mat.file.dataset(&format!("{name}/jc")).is_ok();
+    let groups = mat.root.group_names().unwrap_or_default();
+    let tables: Vec<&Variable> = known.iter().filter(|variable| variable.rows > 1 && variable.columns > 1).collect();
+    match &tables[..] {
+        [only] => Ok(only),
+        [] if groups.iter().any(sparse) => {
+            let what = "is a MATLAB 7.3 file with a sparse matrix, which is not read here";
+            Err(Error::unsupported(mat.name, what, "save it in MATLAB with the option '-v7'"))
+        }
+        [] => Err(Error::Nothing {
+            file: mat.name.into(),
+            what: "variable with rows and columns of numbers",
+            advice: phrase!["save one, or name one with ", OptionName::Array],
+        }),
+        _ => Err(several("has several tables".into())),
+    }
+}
+
+fn values(mat: &H5ad, name: &str) -> Result<Values, Error> {
+    let (dataset, shape) = mat.dense(name)?;
+    Ok(mat.dense_values(mat.numbers(&dataset, name)?, shape, name)?.transposed())
+}
