@@ -34,11 +34,12 @@ pub struct Certificate {
     /// (sum of the k leading eigenvalues of M - tr U'MU) / |sum|: how far the subspace is from being the best for its plan.
     /// Positive at a saddle.
     pub eigen_deficit: f64,
-    /// The k leading eigenvalues of M, descending.
+    /// The k leading eigenvalues of M, descending. With more than 48 axes (512, of up to 1024 samples), by a Krylov space that has the subspace
+    /// in it: these, the next one and the deficit are then at most what they are in all directions.
     pub eigenvalues: Vec<f64>,
     /// The eigenvalue after them, where the data's span has one: the smaller the gap, the less the subspace is determined.
     pub next_eigenvalue: Option<f64>,
-    /// A bound of the plan's mass between samples too far apart to be looked at, in any pass of the fit: 0 where all pairs were.
+    /// A bound of the plan's mass between samples too far apart to be looked at in the last pass: 0 where all pairs were.
     #[cfg_attr(feature = "serde", serde(default))]
     pub skipped_mass: f64,
     /// The part of the variance outside the principal axes that the fit worked with: 0 but where both n and d are large, or the data

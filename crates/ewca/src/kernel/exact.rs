@@ -14,9 +14,17 @@ use super::{Accuracy, EXP_COST, Method, Points};
 use crate::matrix::Matrix;
 use crate::parallel;
 
-/// How many pairs of blocks are worked on side by side, for each thread, before what they add is added, pair after pair: so sums are the same
-/// on any number of threads.
-const PAIRS_OF_A_THREAD: usize = 16;
+/// What pairs of blocks add to sums is held for so many numbers' worth of them, but for at least and at most so many pairs for each thread.
+const NUMBERS_AT_ONCE: usize = 1 << 18;
+const PAIRS_OF_A_THREAD: std::ops::RangeInclusive<usize> = 4..=16;
+
+/// How many pairs of blocks are worked on side by side before what they add is added, pair after pair: so sums are the same on any number of
+/// threads.
+fn pairs_at_once(columns: usize) -> usize {
+    let threads = rayon::current_num_threads();
+    let (least, most) = PAIRS_OF_A_THREAD.into_inner();
+    parallel::lines_of(2 * LEAF * columns, NUMBERS_AT_ONCE, least * threads..=most * threads)
+}
 
 /// The largest coordinate, divided by sqrt(epsilon), that single precision is good enough for: it rounds it by 6e-5.
 const LARGEST_SINGLE: f64 = 1024.0;
@@ -74,7 +82,7 @@ impl Exact {
             (shared.arrangement.stride / blocks.len().max(1)).pow(2) * (columns + points.dimensions + EXP_COST);
         let mut computed = 0;
         let mut parts: Vec<PairSums> = Vec::new();
-        for batch in own.chunks(PAIRS_OF_A_THREAD * rayon::current_num_threads()) {
+        for batch in own.chunks(pairs_at_once(columns)) {
             parts.resize_with(batch.len(), PairSums::default);
             parallel::for_chunks(&mut parts, 1, of_pair.saturating_mul(batch.len()), |at, part| {
                 let (i, j, distances) = batch[at];
