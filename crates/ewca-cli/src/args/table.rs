@@ -28,7 +28,7 @@ pub struct TableArgs {
     #[arg(long = "where", value_name = "COLUMN=TEXT", value_parser = values::condition)]
     only: Option<(String, String)>,
 
-    /// What to do with missing cells (empty, NA, N/A, #N/A, <NA>, NaN, None, null, ? . or -)
+    /// What to do with missing cells (empty, NA, N/A, #N/A, NaN, None, null, ? . or -)
     #[arg(long, value_name = "HOW", default_value = "error")]
     missing: MissingArg,
 
