@@ -24,7 +24,7 @@ const BLOCK: usize = 3;
 const MOST_STEPS: usize = 16;
 const KNOWN_GAP: f64 = 0.3;
 /// The marginal error that single precision can reach without trouble.
-const SINGLE_PRECISION_ERROR: f64 = 1e-6;
+const SINGLE_PRECISION_ERROR: f64 = 1e-5;
 /// The marginal error to which a plan is solved in single precision before it is solved in double.
 const ROUGH_PLAN_ERROR: f64 = 1e-3;
 /// The share of a plan's mass that passes may leave out at the most.
