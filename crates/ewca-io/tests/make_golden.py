@@ -1,9 +1,10 @@
 """Writes the small files of tests/golden with the tools that people use.
 
 Run it again only when a format is added: `python make_golden.py`, with numpy, pandas, pyarrow, scipy,
-anndata, h5py, hdf5plugin, hdf5storage and loompy installed (and `Rscript make_golden.R golden`). The files are committed, so that the tests need no Python.
+anndata, h5py, hdf5plugin, hdf5storage and loompy installed (and `Rscript make_golden.R golden`). The files are
+committed, so that the tests need no Python.
 
-Every file holds the same table, `VALUES`, unless its name says otherwise.
+Every file holds the table of golden_table.py, unless its name says otherwise.
 """
 
 import gzip
@@ -23,24 +24,12 @@ import pyarrow.parquet
 import scipy.io
 import scipy.sparse
 
+from golden_table import FEATURES, IDS, LABELS, VALUES
+
 GOLDEN = pathlib.Path(__file__).parent / "golden"
 
-# Six samples, four features; thirds and tenths have no finite binary form, so bits are tested.
-VALUES = np.array(
-    [
-        [1.0, 0.0, 1.0 / 3.0, -2.5],
-        [0.0, 0.1, 0.0, 1e-300],
-        [3.0, 0.0, 0.0, 0.0],
-        [0.0, 123456789.125, 2.0 / 3.0, 0.0],
-        [5.0, 0.0, 0.0, -0.7],
-        [0.25, 1e22, 0.0, 4.0],
-    ]
-)
 # Whole numbers between 0 and 250, for the integer types.
 WHOLE = np.array([[1, 0, 3], [0, 250, 0], [7, 0, 9], [0, 11, 0]])
-FEATURES = ["f1", "f2", "gène 3", "f,4"]
-IDS = ["s1", "s2", "s3", "s4", "s5", "s6"]
-LABELS = ["red", "blue", "red", "green", "blue", "red"]
 
 
 def text(frame):

@@ -1,6 +1,6 @@
 """Checks, with the tools that people use, files that the tests have written: `python read_back.py FOLDER`.
 
-tests/read_back.rs writes the folder and calls this; the values are those of make_golden.py.
+tests/read_back.rs writes the folder and calls this; the values are those of golden_table.py.
 """
 
 import pathlib
@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.feather
 
-from make_golden import FEATURES, IDS, VALUES
+from golden_table import FEATURES, IDS, VALUES
 
 
 def same(found, expected, name):
