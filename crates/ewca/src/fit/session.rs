@@ -228,8 +228,10 @@ impl<'a> Session<'a> {
         Objective {
             span: self.span.clone(),
             kernel: layout.again(),
-            // Among few samples the kernel is as fast in double precision: it is stored, unless it is shared.
-            single: self.params.single_precision && self.span.weights.len() > FEWEST_SORTED_POINTS,
+            // Among few samples the kernel is as fast in double precision: it is stored, unless it is shared. Landmarks are always in double.
+            single: self.params.single_precision
+                && self.span.weights.len() > FEWEST_SORTED_POINTS
+                && layout.landmarks().is_none(),
             max_plan_passes: MAX_PLAN_PASSES,
             stop: if self.may_break_off_plans() { self.stop.clone() } else { StopFlag::default() },
         }

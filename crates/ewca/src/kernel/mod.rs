@@ -466,6 +466,31 @@ mod tests {
     }
 
     #[test]
+    fn perplexities_in_single_precision_are_good_enough_for_a_search() {
+        let scores = clustered(3000, 4);
+        let u = vec![1.0 / 3000.0; 3000];
+        let mut layout = KernelLayout::new(&scores, KernelOptions::default());
+        let double = layout.at(&scores, 3.0).row_entropies(&u);
+        let single = layout.with_accuracy(&scores, 3.0, Accuracy { negligible: 1e-6, single: true }).row_entropies(&u);
+        assert_ne!(single, double);
+        let furthest = single.iter().zip(&double).fold(0.0, |m: f64, (x, y)| m.max((x - y).abs()));
+        assert!(furthest < 1e-4, "{furthest}");
+    }
+
+    #[test]
+    fn coordinates_too_large_for_single_precision_stay_in_double() {
+        let near = scores(1500, 2);
+        for (offset, is_single) in [(900.0, true), (1100.0, false), (1e9, false)] {
+            let far = Matrix::from_fn(1500, 2, |i, j| near.get(i, j) + offset);
+            let u = vec![1.0; 1500];
+            let mut layout = KernelLayout::new(&far, KernelOptions::default());
+            let double = layout.at(&far, 1.0).apply(&near, &u);
+            let single = layout.with_accuracy(&far, 1.0, Accuracy { single: true, ..Accuracy::default() });
+            assert_eq!(single.apply(&near, &u) != double, is_single, "{offset}");
+        }
+    }
+
+    #[test]
     fn threads_do_not_change_bits() {
         let scores = clustered(5000, 3);
         let u = vec![1.0; 5000];

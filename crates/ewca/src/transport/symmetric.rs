@@ -82,7 +82,7 @@ impl Balancer {
         loop {
             // Carrying costs a few columns more; it is left out while the plan is far from good enough.
             let last_error = best.as_ref().map(|(error, ..)| *error).or(limits.first_error);
-            let carry = last_error.is_none_or(|error| 0.2 * error <= limits.tolerance);
+            let carry = carried.columns() == 0 || last_error.is_none_or(|error| 0.2 * error <= limits.tolerance);
             let (r, carried_now) = residual(kernel, weights, &f, carry.then_some(carried));
             let error = marginal_error(weights, &r);
             let out_of_passes =
