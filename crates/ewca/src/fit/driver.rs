@@ -164,14 +164,16 @@ impl Session<'_> {
             return Ok(false);
         }
         let perplexity = rough_perplexity(objective, &best.point)?;
-        let next = search.next(state.epsilon, perplexity, CLOSE_PERPLEXITY, smallest_epsilon(&best.point));
+        // What is only the beginning of a fit in all directions may be further off.
+        let close = if state.goal >= SEARCH_GRADIENT { ROUGHLY_CLOSE_PERPLEXITY } else { CLOSE_PERPLEXITY };
+        let next = search.next(state.epsilon, perplexity, close, smallest_epsilon(&best.point));
         let epsilon = match next.filter(|_| state.rounds < MAX_SEARCH_ROUNDS) {
             Some(epsilon) => {
                 state.rounds += 1;
                 epsilon
             }
             None => match search.nearer_side().filter(|side| *side != state.epsilon) {
-                Some(side) if !search.is_close(perplexity, CLOSE_PERPLEXITY) => {
+                Some(side) if !search.is_close(perplexity, close) => {
                     state.rounds = MAX_SEARCH_ROUNDS + 1;
                     side
                 }
@@ -285,7 +287,7 @@ impl Session<'_> {
             Stage::Approach => loose(SEARCH_GRADIENT.max(state.goal)),
             Stage::Settling => loose(SETTLED_GRADIENT),
             Stage::Continuation { .. } => loose(CONTINUATION_GRADIENT),
-            Stage::Final if state.searching => loose(SEARCH_GRADIENT),
+            Stage::Final if state.searching => loose(SEARCH_GRADIENT.max(state.goal)),
             Stage::Final if state.goal > self.tolerance() => loose(state.goal),
             Stage::Final => (self.tolerance(), self.plan_goal()),
         }

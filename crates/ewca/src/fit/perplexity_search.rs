@@ -1,5 +1,7 @@
 //! The epsilon that gives a wanted perplexity, by continuation (docs/method.md, section 8).
 
+use std::ops::RangeInclusive;
+
 use super::model::Perplexity;
 use super::params::{DEFAULT_PERPLEXITY, Params, Smoothing};
 use super::session::MANY_SAMPLES;
@@ -21,6 +23,11 @@ const ABOVE_FLOOR: f64 = 0.01;
 /// The least step to begin with; and later, when epsilon is about known.
 const FIRST_REACH: f64 = 0.01;
 const LATER_REACH: f64 = 2e-4;
+/// How slowly log(perplexity) is taken to grow with log(epsilon), in units of how it grows at a subspace that is held: what moves with
+/// epsilon makes it grow faster. Two perplexities on different ways to the optimum may say otherwise.
+const LEAST_GROWTH: f64 = 0.7;
+/// The slopes that a step is taken by.
+const SLOPES: RangeInclusive<f64> = 0.2..=10.0;
 /// Between bounds so near to one another, in units of what is close enough, the perplexity jumps.
 const NARROW: f64 = 0.1;
 
@@ -51,6 +58,7 @@ pub(super) struct PerplexitySearch {
     /// The newest.
     last: Option<Tried>,
     slope: f64,
+    least_slope: f64,
     /// How far the bounds were apart, on the scale of logarithms, when the last step was chosen.
     width: Option<f64>,
     /// The least step while one of the bounds is missing; it doubles.
@@ -61,15 +69,17 @@ pub(super) struct PerplexitySearch {
 }
 
 impl PerplexitySearch {
-    /// For a perplexity among `samples`. `slope` is a first guess of how log(perplexity) grows with log(epsilon).
+    /// For a perplexity among `samples`. `slope` says how log(perplexity) grows with log(epsilon) at the subspace of the beginning.
     pub fn new(target: f64, samples: f64, slope: f64) -> Self {
+        let slope = if slope.is_nan() { 1.0 } else { clamped(slope, *SLOPES.start()) };
         Self {
             target: target.ln(),
             most: samples.ln(),
             lower: None,
             upper: None,
             last: None,
-            slope: if slope.is_nan() { 1.0 } else { slope.clamp(0.2, 10.0) },
+            slope,
+            least_slope: clamped(LEAST_GROWTH * slope, *SLOPES.start()),
             width: None,
             reach: FIRST_REACH,
             rounds: 0,
@@ -90,7 +100,9 @@ impl PerplexitySearch {
             .flat_map(|t| [t.epsilon, t.perplexity])
             .chain(self.floor)
             .all(|x| x.is_normal() && x.is_sign_positive());
-        positive && [self.target, self.most, self.slope, self.reach].iter().all(|x| x.is_finite()) && self.slope > 0.0
+        positive
+            && [self.target, self.most, self.reach].iter().all(|x| x.is_finite())
+            && [self.slope, self.least_slope].iter().all(|slope| SLOPES.contains(slope))
     }
 
     /// The next epsilon, at least `lowest`, or none when the perplexity is within the relative distance `close` of the target, or as near
@@ -105,6 +117,7 @@ impl PerplexitySearch {
             // At so small an epsilon only samples at the same place share anything. The target moves to just above that.
             self.floor = Some(perplexity);
             self.target = (y + ABOVE_FLOOR).min(0.5 * (y + self.most));
+            self.least_slope = *SLOPES.start();
             self.forget_bounds();
         }
         let tried = Tried { epsilon, perplexity };
@@ -118,7 +131,7 @@ impl PerplexitySearch {
         if let Some((x0, y0)) = self.last.map(Tried::logs)
             && (x - x0).abs() > 1e-9
         {
-            self.slope = ((y - y0) / (x - x0)).clamp(0.2, 10.0);
+            self.slope = clamped((y - y0) / (x - x0), self.least_slope);
         }
         self.last = Some(tried);
         let step = ((self.target - y) / self.slope).clamp(-4.0, 4.0);
@@ -165,6 +178,10 @@ impl PerplexitySearch {
     fn forget_bounds(&mut self) {
         (self.lower, self.upper, self.last, self.width, self.reach) = (None, None, None, None, FIRST_REACH);
     }
+}
+
+fn clamped(slope: f64, least: f64) -> f64 {
+    slope.clamp(least, *SLOPES.end())
 }
 
 /// The perplexity of the plan of `point`, as accurately as a search needs it: one pass.
@@ -261,12 +278,8 @@ pub(super) fn first_guess(scores: &Matrix, span: &Span<'_>, potential: Option<&[
         if log_perplexity(middle.exp()) < target.ln() { low = middle } else { high = middle }
     }
     let guess = 0.5 * (low + high);
-    let slope = if scores.rows() < MANY_SAMPLES {
-        1.0
-    } else {
-        const STEP: f64 = 0.05;
-        (log_perplexity((guess + STEP).exp()) - log_perplexity((guess - STEP).exp())) / (2.0 * STEP)
-    };
+    const STEP: f64 = 0.05;
+    let slope = (log_perplexity((guess + STEP).exp()) - log_perplexity((guess - STEP).exp())) / (2.0 * STEP);
     (guess.exp(), slope)
 }
 
@@ -362,11 +375,15 @@ mod tests {
         let mut search = PerplexitySearch::new(3f64.exp(), 1e9, 2.0);
         // By the first guess of the slope, then by that of the last two.
         close(after(&mut search, -1.0, 1.0), -1.0 + (3.0 - 1.0) / 2.0);
-        close(after(&mut search, 0.0, 1.5), 0.0 + (3.0 - 1.5) / 0.5);
-        // A slope from 0.2 to 10, and steps of 4 at the most.
+        close(after(&mut search, 0.0, 2.5), 0.0 + (3.0 - 2.5) / 1.5);
+        // A slope from 0.7 of the first one to 10, and steps of 4 at the most.
         close(after(&mut search, 1.0, 2.9), 1.0 + (3.0 - 2.9) / 1.4);
-        close(after(&mut search, 1.1, 2.91), 1.1 + (3.0 - 2.91) / 0.2);
-        close(after(&mut search, 1.2, 1.0), 1.2 + 4.0);
+        close(after(&mut search, 1.1, 2.5), 1.1 + (3.0 - 2.5) / 1.4);
+        close(after(&mut search, 1.2, -9.0), 1.2 + 4.0);
+        // Never below 0.2, whatever the first one.
+        let mut flat = PerplexitySearch::new(3f64.exp(), 1e9, 0.01);
+        close(after(&mut flat, 1.0, 2.9), 1.0 + (3.0 - 2.9) / 0.2);
+        close(after(&mut flat, 1.1, 2.91), 1.1 + (3.0 - 2.91) / 0.2);
         // The same epsilon again says nothing about the slope.
         let mut same = PerplexitySearch::new(3f64.exp(), 1e9, 2.0);
         close(after(&mut same, 1.0, 1.0), 1.0 + (3.0 - 1.0) / 2.0);
@@ -377,7 +394,7 @@ mod tests {
         // From above as from below.
         let mut above = PerplexitySearch::new(3f64.exp(), 1e9, 1.0);
         close(after(&mut above, 5.0, 4.0), 4.0);
-        close(after(&mut above, 4.0, 3.5), 4.0 - 0.5 / 0.5);
+        close(after(&mut above, 4.0, 3.5), 4.0 - 0.5 / 0.7);
     }
 
     #[test]
