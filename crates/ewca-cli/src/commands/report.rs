@@ -4,7 +4,7 @@ use std::io::Write;
 
 use ewca::{DEFAULT_EPSILONS, Model, Pca, Samples};
 use ewca_io::{Preprocessing, Staged, stage};
-use ewca_report::{MOST_TSNE_SAMPLES, Report, Subject};
+use ewca_report::{Annotation, MOST_TSNE_SAMPLES, Report, Subject};
 
 use crate::args::{ReportJob, ReportWish};
 use crate::commands::fit::start_threads;
@@ -97,6 +97,14 @@ pub struct ReportSource<'a> {
 }
 
 impl ReportSource<'_> {
+    /// What is known of the samples besides their features.
+    fn annotations(&self) -> Vec<Annotation> {
+        let label = |labels: &Vec<String>| {
+            Annotation::from_texts(self.label.unwrap_or("class"), labels.iter().map(|label| Some(label.as_str())))
+        };
+        self.data.table.labels.iter().map(label).collect()
+    }
+
     /// Writes the report of a fit, with PCA beside it and perhaps a path, next to its place. Something moves on the terminal if it
     /// takes long.
     pub fn stage(
@@ -110,12 +118,12 @@ impl ReportSource<'_> {
         let spinner = progress::phase("making the report", console);
         let subject = Subject {
             name: self.name,
-            label: self.label,
             preprocessing: &in_words(&self.data.preprocessing.steps),
             samples: self.samples,
             features: &self.data.table.features,
             ids: &self.data.ids,
-            labels: self.data.table.labels.as_deref(),
+            annotations: &self.annotations(),
+            covariates: &[],
             model,
             pca,
             path,

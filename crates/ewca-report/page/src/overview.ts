@@ -2,18 +2,19 @@ import { byId, el } from './dom';
 import { drawingWidth, pairedBars } from './drawings';
 import { saveSvg } from './figures';
 import type { Report } from './report';
+import type { Samples } from './samples';
 import { counted, fileStem, number, percent } from './text';
 
 /** Components that get a bar of their own. */
 const MOST_BARS = 12;
 
-export function overview(report: Report): void {
+export function overview(report: Report, samples: Samples): void {
   const { data } = report;
   document.title = `${data.name} - EWCA report`;
   byId('name').textContent = data.name;
   const parts = [
     `${counted(data.samples, 'sample')} \u00d7 ${counted(data.features, 'feature')}`,
-    ...(report.labels ? [counted(report.labels.names.length, 'class', 'classes') + (data.label ? ` (${data.label})` : '')] : []),
+    ...(samples.label ? [`${counted(samples.label.names.length, 'class', 'classes')} (${samples.label.name})`] : []),
     counted(report.components.length, 'component'),
     `epsilon ${number(report.epsilon)}`,
     ...data.preprocessing,

@@ -21,11 +21,12 @@ declare global {
 }
 
 const report = JSON.parse(byId('report').textContent!) as Report;
-overview(report);
-const embedding = new Embedding(report, new Samples(report));
+const samples = new Samples(report);
+overview(report, samples);
+const embedding = new Embedding(report, samples);
 const paths = pathCharts(report, () => embedding.step() ?? report.path?.current ?? null, (step) => embedding.goTo(step));
 embedding.changed = () => paths.forEach((plot) => plot.redraw(false, false));
-const planSection = plan(report);
+const planSection = plan(report, samples);
 loadings(report);
 classes(report);
 const courses = convergence(report);

@@ -114,7 +114,7 @@ describe('embedding', () => {
     const { name, bytes } = await download(page, '#selection-csv');
     assert.equal(name, 'khan2001-selection.csv');
     const rows = bytes.toString().trimEnd().split('\r\n');
-    assert.equal(rows[0], 'id,label,ewca1,ewca2,ewca3,ewca4,ewca5');
+    assert.equal(rows[0], 'id,class,ewca1,ewca2,ewca3,ewca4,ewca5');
     assert.deepEqual(rows.slice(1).map((row) => row.split(',')[0]), listed);
     await page.locator('#selection-clear').click();
     assert.equal(await page.locator('#selection > *').count(), 0);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { floats, numbers, shorts, words } from '../src/arrays';
 import { collapseFrom } from '../src/charts';
-import { classColour, classShape, continuous, heat } from '../src/colours';
+import { classColours, classShape, continuous, heat, missingColour, rgb } from '../src/colours';
 import { Projection, around, eased, enclosed, inside, moved, nearest, zoomed } from '../src/geometry';
 import { darkest } from '../src/heatmap';
 import { extremes } from '../src/loadings';
@@ -97,10 +97,51 @@ test('the darkest share is not an outlier', () => {
   assert.equal(darkest([0, 0]), 1);
 });
 
-test('classes differ in colour or shape, on light and dark', () => {
+/** Lightness and the two opponents of CIE L*a*b*, of a colour as people with full or without red or green cones see it. */
+function seen(colour: string, matrix: number[][]): number[] {
+  const linear = rgb(colour).map((value) => value / 255).map((value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4));
+  const times = (rows: number[][], vector: number[]): number[] => rows.map((row) => row.reduce((sum, value, at) => sum + value * vector[at]!, 0));
+  const xyz = times([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]], times(matrix, linear).map((value) => Math.min(1, Math.max(0, value))));
+  const [x, y, z] = [xyz[0]! / 0.9505, xyz[1]!, xyz[2]! / 1.089].map((value) => (value > 0.008856 ? Math.cbrt(value) : 7.787 * value + 16 / 116));
+  return [116 * y! - 16, 500 * (x! - y!), 200 * (y! - z!)];
+}
+
+// Machado, Oliveira and Fernandes 2009, at full severity.
+const EYES = {
+  all: [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+  protanopia: [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+  deuteranopia: [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
+};
+
+const classes = (count: number, colours: string[] | null = null): { names: string[]; colours: string[] | null } =>
+  ({ names: Array.from({ length: count }, (_, at) => String(at)), colours });
+
+test('the colours of classes are told apart by every eye', () => {
   for (const dark of [false, true]) {
-    const looks = Array.from({ length: 32 }, (_, at) => `${classColour(at, dark)} ${classShape(at)}`);
-    assert.equal(new Set(looks).size, 32);
+    for (const count of [8, 12]) {
+      const colours = [...classColours(classes(count), dark), missingColour(dark)];
+      for (const [eye, matrix] of Object.entries(EYES)) {
+        const places = colours.map((colour) => seen(colour, matrix));
+        places.forEach((a, i) => places.slice(0, i).forEach((b, j) => {
+          const distance = Math.hypot(...a.map((value, at) => value - b[at]!));
+          // Okabe and Ito's grey and pink are the nearest two; their shapes differ.
+          const least = count === 12 ? (eye === 'all' ? 30 : 14) : eye === 'all' ? 19 : 7.5;
+          assert.ok(distance > least, `${colours[i]} and ${colours[j]} by ${eye}, dark: ${dark}: ${distance}`);
+        }));
+      }
+    }
+  }
+});
+
+test('many classes differ in colour or shape, on light and dark', () => {
+  for (const dark of [false, true]) {
+    for (const count of [8, 40, 96]) {
+      const looks = classColours(classes(count), dark).map((colour, at) => `${colour} ${classShape(at, count)}`);
+      assert.equal(new Set(looks).size, count);
+    }
+    // Where points are too many for shapes, colours alone.
+    assert.equal(new Set(classColours(classes(36), dark)).size, 36);
+    assert.deepEqual(classColours(classes(2, ['#123456', '#abcdef']), dark), ['#123456', '#abcdef'], "the data's own");
   }
 });
 

@@ -36,7 +36,7 @@ export class Focus {
     this.scatter.mark(sample, partners);
     byId('sample').replaceChildren(...(sample === null ? [] : this.card(sample, partners)));
     if (sample === null) return;
-    const label = this.samples.label(sample);
+    const label = this.samples.labelOf(sample);
     announce(`${this.samples.id(sample)}${label === null ? '' : `, ${label}`}; strongest partner ${partners[0] ? this.samples.id(partners[0].sample) : 'none'}`);
   }
 
@@ -49,7 +49,7 @@ export class Focus {
     const { samples } = this;
     const close = el('button', { type: 'button', class: 'plain', 'aria-label': 'Close' }, '\u00d7');
     close.addEventListener('click', () => this.look(null));
-    const facts = [samples.label(sample), `spreads over ${number(samples.perplexities[sample]!)} samples`, `keeps ${percent(samples.ownShare(sample))}`];
+    const facts = [samples.labelOf(sample), `spreads over ${number(samples.perplexities[sample]!)} samples`, `keeps ${percent(samples.ownShare(sample))}`];
     return [
       el('div', { class: 'card-head' }, el('h3', {}, samples.id(sample)), close),
       el('p', { class: 'quiet' }, facts.filter((fact) => fact !== null).join(' \u00b7 ')),
@@ -61,7 +61,7 @@ export class Focus {
   private partnerButton({ sample, share }: Link): HTMLElement {
     const bar = el('i', { class: 'bar' });
     bar.style.width = `${Math.max(2, 100 * share)}%`;
-    const name = el('span', { class: 'grow' }, `${this.samples.id(sample)} `, el('span', { class: 'quiet' }, this.samples.label(sample) ?? ''));
+    const name = el('span', { class: 'grow' }, `${this.samples.id(sample)} `, el('span', { class: 'quiet' }, this.samples.labelOf(sample) ?? ''));
     const button = el('button', { type: 'button' }, name, el('span', {}, percent(share)), bar);
     button.addEventListener('click', () => this.look(sample));
     return button;
