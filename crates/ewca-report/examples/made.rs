@@ -39,6 +39,7 @@ fn view(key: ViewKey, name: &str, samples: usize, classes: usize, spread: f64) -
         key,
         name: name.into(),
         axes: (1..=COMPONENTS).map(|c| format!("ewca{c}")).collect(),
+        ratios: (1..=COMPONENTS).map(|c| 0.4 / c as f64).collect(),
         columns: columns.iter().map(|column| Column::new(column)).collect(),
     }
 }

@@ -75,10 +75,20 @@ impl Annotation {
         self.len() == 0
     }
 
+    /// The data's own colours, where there is one for each class.
+    pub(crate) fn own_colours(&self) -> Option<&[String]> {
+        match &self.values {
+            AnnotationValues::Classes { names, colours: Some(colours), .. } if are_colours(colours, names.len()) => {
+                Some(colours)
+            }
+            _ => None,
+        }
+    }
+
     /// What the page gets of it; nothing where it has more classes than the page can number.
     pub(crate) fn shown(&self, samples: &[usize]) -> Option<ShownAnnotation> {
         let values = match &self.values {
-            AnnotationValues::Classes { names, codes, colours } => {
+            AnnotationValues::Classes { names, codes, .. } => {
                 if names.len() >= usize::from(MISSING) {
                     return None;
                 }
@@ -86,7 +96,7 @@ impl Annotation {
                 ShownValues::Classes(ShownClasses {
                     names: names.clone(),
                     codes: shorts(samples.iter().map(code)),
-                    colours: colours.as_ref().filter(|colours| are_colours(colours, names.len())).cloned(),
+                    colours: self.own_colours().map(<[String]>::to_vec),
                 })
             }
             AnnotationValues::Numbers(values) => {

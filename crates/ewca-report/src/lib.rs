@@ -19,6 +19,7 @@ mod arrays;
 mod classes;
 mod error;
 mod make;
+mod multiqc;
 mod page;
 mod plan;
 mod report;
@@ -31,6 +32,7 @@ pub use annotation::{Annotation, AnnotationValues};
 pub use arrays::Column;
 pub use error::{Error, Result};
 pub use make::{MOST_TSNE_SAMPLES, Subject, page_bytes};
+pub use multiqc::multiqc;
 pub use report::{
     Classes, Component, Confusion, Convergence, Covariate, Data, Fact, Feature, HeatMap, HeatMapOrder, Loadings,
     Partners, Path, Report, ShownAnnotation, ShownClasses, ShownNumbers, ShownValues, Silhouette, Square, Step, View,

@@ -239,14 +239,26 @@ impl Shown {
         let columns = |scores: &Matrix, flipped: &[bool], count| columns(scores, &self.samples, flipped, count);
         let barycentric = columns(&model.barycentric_scores(), &[], self.drawn);
         let mut views = vec![
-            view(ViewKey::Ewca, "EWCA", "ewca", columns(model.scores(), &[], self.drawn)),
-            view(ViewKey::Pca, "PCA", "pc", columns(&pca.scores, &aligned.pca, self.drawn)),
-            view(ViewKey::Barycentric, "Barycentric", "ewca", barycentric),
+            view(
+                ViewKey::Ewca,
+                "EWCA",
+                "ewca",
+                columns(model.scores(), &[], self.drawn),
+                model.explained_variance_ratio(),
+            ),
+            view(
+                ViewKey::Pca,
+                "PCA",
+                "pc",
+                columns(&pca.scores, &aligned.pca, self.drawn),
+                &pca.explained_variance_ratio,
+            ),
+            view(ViewKey::Barycentric, "Barycentric", "ewca", barycentric, &[]),
         ];
         if subject.tsne {
             let perplexity = TSNE_PERPLEXITY.min(TSNE_PART * model.n_samples() as f64).max(2.0);
             let map = tsne::embed(model.scores(), perplexity)?;
-            views.push(view(ViewKey::Tsne, "t-SNE", "t-SNE ", columns(&map, &[], 2)));
+            views.push(view(ViewKey::Tsne, "t-SNE", "t-SNE ", columns(&map, &[], 2), &[]));
         }
         Ok(views)
     }
@@ -257,6 +269,7 @@ impl Shown {
             perplexity: model.perplexity().overall,
             loss: model.loss(),
             explained: model.explained_variance_ratio().iter().sum(),
+            ratios: model.explained_variance_ratio().to_vec(),
             error: classes.map(|classes| classes.error(model.scores())),
             collapsed: model.certificate().collapsed,
             converged: model.converged(),
@@ -389,9 +402,15 @@ fn columns(scores: &Matrix, shown: &[usize], flipped: &[bool], count: usize) -> 
     (0..count).map(column).collect()
 }
 
-fn view(key: ViewKey, name: &str, axis: &str, columns: Vec<Column>) -> View {
+fn view(key: ViewKey, name: &str, axis: &str, columns: Vec<Column>, ratios: &[f64]) -> View {
     let axes = (1..=columns.len()).map(|number| format!("{axis}{number}")).collect();
-    View { key, name: name.into(), axes, columns }
+    let ratios = ratios.iter().take(columns.len()).copied().collect();
+    View { key, name: name.into(), axes, ratios, columns }
+}
+
+/// The name of a component with its part of the variance, as beside the axes of the page.
+pub fn axis_title(name: &str, ratio: f64) -> String {
+    format!("{name} ({:.1}% of variance)", 100.0 * ratio)
 }
 
 fn components(model: &Model, pca: &Pca) -> Vec<Component> {

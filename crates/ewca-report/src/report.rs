@@ -164,6 +164,8 @@ pub struct View {
     pub name: String,
     /// The names of the axes.
     pub axes: Vec<String>,
+    /// The part of the variance that each of them has, where that is known.
+    pub ratios: Vec<f64>,
     /// One column per axis.
     pub columns: Vec<Column>,
 }
@@ -296,6 +298,8 @@ pub struct Step {
     pub loss: f64,
     /// The part of the variance that is explained.
     pub explained: f64,
+    /// The same by component.
+    pub ratios: Vec<f64>,
     /// The part of the samples whose nearest other one is of another class.
     pub error: Option<f64>,
     /// Whether the fit has collapsed.

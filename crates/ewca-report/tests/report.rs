@@ -6,7 +6,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ewca::{Ewca, Matrix, Model, ModelParts, Pca, Samples};
 use ewca_report::{
-    Annotation, Column, Covariate, Error, Report, ShownClasses, ShownValues, Subject, ViewKey, page_bytes,
+    Annotation, AnnotationValues, Column, Covariate, Error, Report, ShownClasses, ShownValues, Subject, ViewKey,
+    multiqc, page_bytes,
 };
 
 /// Numbers between -1 and 1 that are the same in every run.
@@ -135,6 +136,10 @@ fn the_page_gets_what_the_fit_found() {
             assert!(difference < 1e-4, "{} {c}: {difference}", view.name);
         }
     }
+
+    assert_eq!(report.views[0].ratios, fits.model.explained_variance_ratio());
+    assert_eq!(report.views[1].ratios, fits.pca.explained_variance_ratio);
+    assert!(report.views[2].ratios.is_empty(), "barycentric scores have no such part");
 
     // Partners and shares are those of the plan.
     let plan = fits.model.plan();
@@ -361,6 +366,39 @@ fn of_many_features_those_that_vary_most_can_be_coloured_by() {
     first.sort_unstable();
     assert_eq!((report.features.len(), first), (50, vec!["feature 33", "feature 59", "feature 7"]));
     assert!(report.notes.join(" ").contains("50 of 60 features can be coloured by: those that vary most"));
+}
+
+#[test]
+fn multiqc_gets_the_first_two_components() {
+    let (clouds, fits) = small();
+    let samples = clouds.samples();
+    let mut ids = clouds.ids.clone();
+    ids[1] = ids[0].clone();
+    let own = AnnotationValues::Classes {
+        names: ["ash", "<b>"].map(String::from).to_vec(),
+        codes: (0..60).map(|i| [Some(1), Some(0), None][i % 3]).collect(),
+        colours: Some(["#123456", "#abcdef"].map(String::from).to_vec()),
+    };
+    let annotations = [Annotation::numbers("age", vec![1.0; 60]), Annotation { name: "<b>".into(), values: own }];
+    let named = Subject { ids: &ids, annotations: &annotations, ..subject(clouds, &samples, fits) };
+    let text = multiqc(&named);
+    assert!(text.starts_with(r#"{"id":"ewca_embedding","#), "{text}");
+    let read: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((&read["plot_type"], &read["pconfig"]["title"]), (&"scatter".into(), &"EWCA: clouds.csv".into()));
+    let ratio = 100.0 * fits.model.explained_variance_ratio()[1];
+    assert_eq!(read["pconfig"]["ylab"], format!("ewca2 ({ratio:.1}% of variance)"));
+    assert!(read["description"].as_str().unwrap().ends_with("coloured by &lt;b&gt;."), "{read}");
+    let data = &read["data"];
+    assert_eq!(data.as_object().unwrap().len(), 59, "two samples share a name");
+    assert_eq!(data["sample 0"][0]["x"], fits.model.scores().get(0, 0));
+    assert_eq!(data["sample 0"][1]["y"], fits.model.scores().get(1, 1));
+    let colours = ["sample 0", "sample 4", "sample 5"].map(|id| data[id][0]["color"].clone());
+    assert_eq!(colours, ["#abcdef", "#123456", "#b9bfc7"]);
+    // Colours of our own where the data have none, and none without classes.
+    let plain: serde_json::Value = serde_json::from_str(&multiqc(&subject(clouds, &samples, fits))).unwrap();
+    assert_eq!(plain["data"]["sample 2"][0]["color"], "#0072b2");
+    let bare = multiqc(&Subject { annotations: &[], ..subject(clouds, &samples, fits) });
+    assert!(!bare.contains("color"), "{bare}");
 }
 
 /// 10 000 samples and 20 epsilons. The fits are a small one, repeated: only their size matters.

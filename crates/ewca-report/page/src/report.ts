@@ -257,6 +257,8 @@ export type Step = {
   loss: number,
   /** The part of the variance that is explained. */
   explained: number,
+  /** The same by component. */
+  ratios: Array<number>,
   /** The part of the samples whose nearest other one is of another class. */
   error: number | null,
   /** Whether the fit has collapsed. */
@@ -275,6 +277,8 @@ export type View = {
   name: string,
   /** The names of the axes. */
   axes: Array<string>,
+  /** The part of the variance that each of them has, where that is known. */
+  ratios: Array<number>,
   /** One column per axis. */
   columns: Array<Column>,
 };
