@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { BrowserContextOptions, Page } from 'playwright-core';
-import { SCATTER, VIEWS, close, folder, needed, open, openDemo, picture, pixels } from './browser';
+import { SCATTER, VIEWS, close, download, folder, needed, open, openDemo, picture, pixels } from './browser';
 
 /** A page of made-up samples, with annotations of every kind. */
 export async function openMade(samples: number, classes: number, options: BrowserContextOptions = {}): Promise<Page> {
@@ -35,6 +35,18 @@ describe('annotations', () => {
     assert.equal(await page.locator('#legend .hint').textContent(), '20 missing, in grey');
     await page.locator('#colour').selectOption('none');
     assert.equal(await page.locator('#legend > *').count(), 0);
+    await close(page);
+  });
+
+  test('covariates are listed, the clearest first', async () => {
+    const page = await openMade(400, 12);
+    assert.equal(await page.locator('#covariates-head').textContent(), '2 effects of 3 beyond chance (p < 0.05)');
+    const rows = (await page.locator('#covariates-table tbody tr').allInnerTexts()).map((row) => row.split(/\t/).map((cell) => cell.trim()));
+    assert.deepEqual(rows[0], ['ewca1', 'cloud', 'eta squared', '0.93', '0.001000']);
+    assert.deepEqual(rows[2], ['ewca1', 'age', 'rank correlation', '-0.02', '0.8000']);
+    assert.equal(await page.locator('#covariates-table tr.clear').count(), 2);
+    const { bytes } = await download(page, '#covariates-csv');
+    assert.match(bytes.toString(), /^component,column,effect,size,p \(corrected\)\r\newca1,cloud,eta squared,0\.93,0\.001\r\n/);
     await close(page);
   });
 

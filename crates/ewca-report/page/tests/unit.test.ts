@@ -6,7 +6,10 @@ import { classColours, classShape, continuous, heat, missingColour, rgb } from '
 import { Projection, around, eased, enclosed, inside, moved, nearest, zoomed } from '../src/geometry';
 import { darkest } from '../src/heatmap';
 import { extremes } from '../src/loadings';
-import { count, counted, csv, csvCell, fileStem, number, percent, tick } from '../src/text';
+import { ellipse, hull, outliers } from '../src/outlines';
+import { arrows, byName, longest } from '../src/embedding/arrows';
+import { crc } from '../src/raster';
+import { count, counted, csv, csvCell, fileStem, number, percent, tick, ticks } from '../src/text';
 
 const base64 = (bytes: number[]): string => Buffer.from(bytes).toString('base64');
 
@@ -155,4 +158,41 @@ test('ramps become monotonically lighter or darker', () => {
     assert.ok(values.every((value, at) => at === 0 || value > values[at - 1]!));
   }
   assert.deepEqual(heat(Number.NaN, false), [255, 255, 255]);
+});
+
+test('hulls, ellipses and outliers', () => {
+  assert.deepEqual(hull([[0, 0], [2, 0], [1, 1], [2, 2], [0, 2], [1, 0]]), [[0, 0], [2, 0], [2, 2], [0, 2]]);
+  assert.equal(hull([[0, 0], [1, 1]]), null);
+  assert.equal(hull([[0, 0], [1, 1], [2, 2]]), null, 'on a line');
+  assert.equal(ellipse([[0, 0], [1, 1], [2, 2]]), null);
+  // Variances 4 and 1, no covariance: half axes are their roots times that of 5.991.
+  const cross: [number, number][] = [[2, 0], [-2, 0], [0, 1], [0, -1]];
+  const corners = ellipse(cross)!;
+  const [wide, high] = [Math.max(...corners.map(([x]) => x)), Math.max(...corners.map(([, y]) => y))];
+  assert.ok(Math.abs(wide - Math.sqrt((8 / 3) * 5.991)) < 1e-9 && Math.abs(high - Math.sqrt((2 / 3) * 5.991)) < 1e-9);
+  const cloud = Array.from({ length: 100 }, (_, at): [number, number] => [Math.sin(at), Math.cos(1.7 * at)]);
+  assert.deepEqual(outliers(cloud), []);
+  assert.deepEqual(outliers([...cloud, [9, 9], [-20, 3]]), [101, 100]);
+  assert.deepEqual(outliers([[1, 1], [1, 1]]), []);
+});
+
+test('arrows keep their directions and stay in the window', () => {
+  assert.deepEqual(longest([0.1, -0.9, 0.3], [0.1, 0, 0.4], 2), [1, 2]);
+  assert.deepEqual(byName(['TP53', 'tp53', 'MYC'], 'tp53, myc,, zz'), { found: [1, 2], absent: ['zz'] });
+  const drawn = arrows(['a', 'b'], [0.6, -0.2], [0.8, 0.1], [0, 1], { x0: -10, x1: 12, y0: -4, y1: 5 });
+  assert.deepEqual(drawn.map(({ text }) => text), ['a', 'b']);
+  const [[ax, ay], [bx, by]] = drawn.map(({ to }) => to) as [[number, number], [number, number]];
+  assert.ok(Math.abs(ax / ay - 0.75) < 1e-12 && Math.abs(bx / by + 2) < 1e-12 && Math.abs(ay / by - 8) < 1e-12);
+  assert.ok(Math.abs(ay - 0.85 * 4) < 1e-12, 'the longest has most of the room');
+});
+
+test('ticks are round numbers inside', () => {
+  assert.deepEqual(ticks(-0.3, 1.05, 5).map((value) => Number(value.toFixed(6))), [0, 0.5, 1]);
+  assert.deepEqual(ticks(0, 100, 5), [0, 20, 40, 60, 80, 100]);
+  assert.deepEqual([ticks(1, 1, 5), ticks(Number.NaN, 1, 5)], [[], []]);
+});
+
+test('the checksum of PNG', () => {
+  // The chunk IEND, which every PNG ends with.
+  assert.equal(crc(new TextEncoder().encode('IEND')), 0xae426082);
 });

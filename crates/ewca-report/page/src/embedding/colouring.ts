@@ -2,27 +2,25 @@
 
 import { type ClassColumn, isClasses } from '../annotations';
 import { numbers } from '../arrays';
-import { classColours, classShape, continuous, css, missingColour, rgb } from '../colours';
+import { classColours, classShape, continuous, missingColour, rgb } from '../colours';
 import { byId, el, isDark } from '../dom';
-import type { LegendEntry } from '../figures';
 import type { Column, Report } from '../report';
 import type { Samples } from '../samples';
 import { SHAPES_UP_TO, type Style } from '../scatter/picture';
 import type { Scatter } from '../scatter/scatter';
-import { number } from '../text';
 import { FeatureSearch } from './features';
 import { drawLegend } from './legend';
 
 /** Numbers that points are coloured by. */
 export interface Scale { name: string; column: Column; missing: Set<number> }
 
-/** Classes in the legend of a saved figure. */
-const MOST_ENTRIES = 60;
 const NONE_MISSING: Set<number> = new Set();
 
 export class Colouring {
   private readonly by = byId<HTMLSelectElement>('colour');
   private readonly features: FeatureSearch;
+  /** Called when something else is coloured by. */
+  recoloured: (style: Style) => void = () => {};
   /** Classes that are shown alone, if there are any. */
   private highlighted = new Set<number>();
 
@@ -60,7 +58,7 @@ export class Colouring {
 
   /** Colours everything for the page as it is, light or dark. */
   restyle(): void {
-    this.scatter.dress(this.style(isDark()));
+    this.dress();
     this.drawLegend();
   }
 
@@ -75,17 +73,6 @@ export class Colouring {
       for (let i = 0; i < this.samples.count; i++) style.colours.set(plain, 3 * i);
     }
     return style;
-  }
-
-  /** The legend of a saved figure. */
-  figureLegend(): LegendEntry[] {
-    const dark = isDark();
-    const { scale, classes } = this;
-    if (scale) {
-      const { low, high } = scale.column;
-      return [1, 0.75, 0.5, 0.25, 0].map((part) => ({ colour: css(continuous(part, dark)), text: number(low + part * (high - low)) }));
-    }
-    return classes ? classColours(classes, dark).slice(0, MOST_ENTRIES).map((colour, at) => ({ colour, text: classes.names[at]! })) : [];
   }
 
   private get annotation() {
@@ -109,8 +96,14 @@ export class Colouring {
   private drawLegend(): void {
     drawLegend(this, this.samples.count, this.highlighted, (at) => {
       if (!this.highlighted.delete(at)) this.highlighted.add(at);
-      this.scatter.dress(this.style(isDark()));
+      this.dress();
     });
+  }
+
+  private dress(): void {
+    const style = this.style(isDark());
+    this.scatter.dress(style);
+    this.recoloured(style);
   }
 }
 

@@ -14,6 +14,9 @@ const OFFERED = 5000;
 const LEAST_SHARE = 0.0005;
 
 export class Focus {
+  /** Called when another sample is looked at. */
+  changed: () => void = () => {};
+
   constructor(
     private readonly report: Report,
     private readonly samples: Samples,
@@ -35,6 +38,7 @@ export class Focus {
     const partners = sample === null ? [] : this.samples.partners(sample).filter((partner) => partner.share > LEAST_SHARE);
     this.scatter.mark(sample, partners);
     byId('sample').replaceChildren(...(sample === null ? [] : this.card(sample, partners)));
+    this.changed();
     if (sample === null) return;
     const label = this.samples.labelOf(sample);
     announce(`${this.samples.id(sample)}${label === null ? '' : `, ${label}`}; strongest partner ${partners[0] ? this.samples.id(partners[0].sample) : 'none'}`);

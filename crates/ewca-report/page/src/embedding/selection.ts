@@ -12,6 +12,10 @@ import type { Shown } from './shown';
 const LISTED = 200;
 
 export class Selection {
+  chosen: number[] = [];
+  /** Called when other samples are selected. */
+  changed: () => void = () => {};
+
   constructor(
     private readonly stem: string,
     private readonly samples: Samples,
@@ -21,9 +25,11 @@ export class Selection {
   ) {}
 
   choose(chosen: number[]): void {
+    this.chosen = chosen;
     this.scatter.select(chosen.length ? this.marks(chosen) : null);
     announce(`${counted(chosen.length, 'sample')} selected`);
     byId('selection').replaceChildren(...(chosen.length ? this.card(chosen) : []));
+    this.changed();
   }
 
   private marks(chosen: number[]): Uint8Array {

@@ -12,6 +12,8 @@ export class Shown {
   /** The number of the step that is shown, if one is. */
   at: number | null = null;
   private axes: [number, number];
+  /** The view and the axes that are on the screen. */
+  private placed = '';
   private readonly selects = [byId<HTMLSelectElement>('x-axis'), byId<HTMLSelectElement>('y-axis')];
   private readonly views: Segments;
 
@@ -19,11 +21,12 @@ export class Shown {
     this.view = report.views[0]!;
     this.axes = [0, Math.min(1, this.view.columns.length - 1)];
     this.views = segments(byId('views'), report.views.map((view) => [view.key, view.name]), this.view.key, (key) => {
-      this.show(report.views.find((view) => view.key === key)!, null);
+      this.showView(key);
     });
     this.selects.forEach((select, which) => select.addEventListener('change', () => {
       this.axes[which] = Number(select.value);
       this.place();
+      this.changed();
     }));
   }
 
@@ -40,8 +43,38 @@ export class Shown {
     return this.view.axes.slice(0, this.columns.length);
   }
 
+  get chosenAxes(): [number, number] {
+    return this.axes;
+  }
+
+  /** Shows two axes of what is shown. */
+  choose(across: number, up: number): void {
+    this.axes = [across, up];
+    this.place();
+    this.changed();
+  }
+
+  get axisTitles(): [string, string] {
+    const [across, up] = this.axes;
+    return [this.axisTitle(across), this.columns.length === 1 ? '' : this.axisTitle(up)];
+  }
+
+  /** `ewca1 (15.3% of variance)`. */
+  private axisTitle(axis: number): string {
+    const ratio = (this.step ?? this.view).ratios[axis];
+    return this.axisNames[axis]! + (ratio === undefined ? '' : ` (${(100 * ratio).toFixed(1)}% of variance)`);
+  }
+
   get title(): string {
     return this.step ? `EWCA, epsilon ${number(this.step.epsilon)}` : this.view.name;
+  }
+
+  /** Shows the view with this key, if there is one. */
+  showView(key: string): void {
+    const view = this.report.views.find((candidate) => candidate.key === key);
+    if (!view) return;
+    this.views.choose(key);
+    this.show(view, null);
   }
 
   /** Shows a step of the path, which is one of EWCA's fits. */
@@ -58,7 +91,10 @@ export class Shown {
     const single = columns.length === 1;
     const x = numbers(columns[across]!);
     const y = single ? new Float64Array(x.length) : numbers(columns[up]!);
-    this.scatter.place({ x, y }, [axisNames[across]!, single ? '' : axisNames[up]!], animated);
+    const place = `${this.view.key} ${this.axes}`;
+    // A step of the path is the same picture: whoever has zoomed in stays there.
+    this.scatter.place({ x, y }, this.axisTitles, animated, place === this.placed);
+    this.placed = place;
   }
 
   private show(view: View, at: number | null): void {

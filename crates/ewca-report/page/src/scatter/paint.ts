@@ -5,7 +5,7 @@ import { styleColour } from '../dom';
 import { type Box, type Point, Projection, type Window } from '../geometry';
 import { outline } from '../shapes';
 import { paintDots } from './dots';
-import { type Picture, SHAPES_UP_TO, isDimmed } from './picture';
+import { type Picture, SHAPES_UP_TO, isDimmed, radius } from './picture';
 
 /** Where a picture is painted. */
 export interface Surface {
@@ -34,7 +34,7 @@ export function paint(picture: Picture, surface: Surface): void {
 function paintShapes(picture: Picture, { ctx, box, window, scale }: Surface): void {
   const screen = new Projection(window, box);
   const { points: { x, y }, style: { colours, shapes } } = picture;
-  const radius = scale * (x.length < 300 ? 5 : x.length < 1500 ? 4 : 3);
+  const size = scale * radius(x.length);
   ctx.strokeStyle = styleColour('card');
   ctx.lineWidth = 0.75 * scale;
   for (const dimmed of [true, false]) {
@@ -43,7 +43,7 @@ function paintShapes(picture: Picture, { ctx, box, window, scale }: Surface): vo
       if (isDimmed(picture, i) !== dimmed) continue;
       ctx.fillStyle = `rgb(${colours[3 * i]},${colours[3 * i + 1]},${colours[3 * i + 2]})`;
       ctx.beginPath();
-      trace(ctx, shapes?.[i] ?? 'circle', screen.across(x[i]!), screen.down(y[i]!), radius);
+      trace(ctx, shapes?.[i] ?? 'circle', screen.across(x[i]!), screen.down(y[i]!), size);
       ctx.fill();
       ctx.stroke();
     }
