@@ -39,8 +39,9 @@ function svgText(drawing: SVGElement): string {
 export function fileText(drawing: SVGElement, width: string, height: string): string {
   drawing.setAttribute('width', width);
   drawing.setAttribute('height', height);
-  // The serialiser declares the namespace.
-  return `<?xml version="1.0" encoding="UTF-8"?>\n${new XMLSerializer().serializeToString(drawing)}\n`;
+  // XML has no place for most control characters, which names from files of strangers may hold.
+  const text = new XMLSerializer().serializeToString(drawing).replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd');
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${text}\n`;
 }
 
 export function saveSvg(name: string, drawing: SVGElement): void {

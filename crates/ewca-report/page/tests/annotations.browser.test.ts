@@ -33,6 +33,9 @@ describe('annotations', () => {
     await page.locator('#colour').selectOption({ label: 'age' });
     assert.deepEqual(await page.locator('#legend .ends span').allTextContents(), ['20.00', '79.00']);
     assert.equal(await page.locator('#legend .hint').textContent(), '20 missing, in grey');
+    await page.locator('#find').fill('21');
+    await page.locator('#find').blur();
+    assert.match((await page.locator('#sample p').first().textContent())!, /^cloud 8 · batch missing · age 40\.00 · spreads over/);
     await page.locator('#colour').selectOption('none');
     assert.equal(await page.locator('#legend > *').count(), 0);
     await close(page);

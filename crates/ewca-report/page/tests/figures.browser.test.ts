@@ -102,6 +102,51 @@ describe('over the points', () => {
     await close(page);
   });
 
+  test('three components at once, turned by drag', async () => {
+    const page = await openDemo();
+    const flat = await positions(page);
+    await page.locator('#z-axis').selectOption({ label: 'ewca3' });
+    const space = await positions(page);
+    assert.notDeepEqual(space, flat);
+    const over = page.locator('#scatter .u-over');
+    await over.scrollIntoViewIfNeeded();
+    const box = (await over.boundingBox())!;
+    await page.mouse.move(box.x + 200, box.y + 200);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 320, box.y + 180, { steps: 6 });
+    await page.mouse.up();
+    await page.waitForTimeout(50);
+    const turned = await positions(page);
+    assert.notDeepEqual(turned, space);
+    // A shadow is never longer than what throws it, and nearly as long for a sample that lies across.
+    const longest = await page.evaluate(() => {
+      const { report, embedding } = window.ewcaReport;
+      const scores = report.views[0]!.columns.slice(0, 3).map(({ low, high, values }) => {
+        const raw = atob(values);
+        return Array.from({ length: 63 }, (_, i) => low + ((high - low) * (raw.charCodeAt(2 * i) + 256 * raw.charCodeAt(2 * i + 1))) / 65535);
+      });
+      const { goal } = embedding.scatter;
+      return Math.max(...scores[0]!.map((_, i) => Math.hypot(goal.x[i]!, goal.y[i]!) / Math.hypot(...scores.map((column) => column[i]!))));
+    });
+    assert.ok(longest <= 1 + 1e-9 && longest > 0.95, String(longest));
+    const svg = await figure(page);
+    assert.deepEqual(textsOf(svg).filter((text) => /^ewca/.test(text)), ['ewca1', 'ewca2', 'ewca3'], 'the axes are named where they point');
+    await page.screenshot({ path: join(VIEWS, 'turned.png') });
+    await openMore(page);
+    await page.locator('#copy-settings').click();
+    const address = page.url();
+    await close(page);
+    const again = await openDemo({}, new URL(address).hash);
+    const restored = await positions(again);
+    assert.ok(restored.every((place, at) => Math.abs(place - turned[at]!) < 1), 'a link restores it');
+    await again.locator('#z-axis').selectOption({ label: 'none' });
+    assert.deepEqual(await positions(again), flat);
+    await again.locator('#views label', { hasText: 't-SNE' }).click();
+    await settle(again);
+    assert.equal(await again.locator('#z-axis').isVisible(), false, 'two axes have no third');
+    await close(again);
+  });
+
   test('pairs of components at a glance', async () => {
     const page = await openDemo();
     assert.equal(await page.locator('#pairs button').count(), 10);

@@ -294,10 +294,10 @@ describe('hostile names', () => {
     const ending = '</script><script>window.pwned=3</script>';
     const formula = '=cmd()';
     const labels = [image, formula, '"><b>bold</b>'];
-    const ids = [formula, script, ending, '@SUM(A1)', '{{data}}', 'a\u2028line', "'; alert(1); '", '&lt;b&gt;', '__proto__'];
+    const ids = [formula, script, ending, '@SUM(A1)', '{{data}}', 'a\u2028line', 'bell\u0007', "'; alert(1); '", '&lt;b&gt;', '__proto__'];
     const features = [script, formula, ending, 'constructor', image];
     const quoted = (cell: string): string => `"${cell.replaceAll('"', '""')}"`;
-    const rows = ids.concat(Array.from({ length: 21 }, (_, at) => `plain ${at}`)).map((id, at) =>
+    const rows = ids.concat(Array.from({ length: 20 }, (_, at) => `plain ${at}`)).map((id, at) =>
       [id, labels[at % 3]!, ...features.map((_, j) => String(Math.sin(at * (j + 1.3)) + (at % 3) * (j === 0 ? 4 : 1)))].map(quoted).join(','));
     const file = join(folder, '<img src=x onerror=window.pwned=4>.csv');
     writeFileSync(file, `${['name', 'kind', ...features].map(quoted).join(',')}\n${rows.join('\n')}\n`);
@@ -339,6 +339,25 @@ describe('hostile names', () => {
     const drawing = await download(page, '#loadings-svg');
     assert.ok(!/[\\/<>]/.test(drawing.name), drawing.name);
     assert.equal(drawing.bytes.toString().match(/<(script|img)/), null);
+
+    // A figure with all names on it is an SVG, and a picture of it can be made.
+    await page.locator('#more summary').click();
+    await page.locator('#colour').selectOption({ label: 'kind' });
+    await page.locator('#arrows').selectOption('longest');
+    await page.locator('#labels').selectOption('all');
+    await page.locator('#outlines').selectOption('hulls');
+    const figure = (await download(page, '#embedding-svg')).bytes.toString();
+    const read = await page.evaluate((text) => {
+      const drawing = new DOMParser().parseFromString(text, 'image/svg+xml');
+      return {
+        broken: drawing.querySelectorAll('parsererror').length,
+        foreign: drawing.querySelectorAll('script, img, image, foreignObject, b').length,
+        texts: [...drawing.querySelectorAll('text')].map((element) => element.textContent!),
+      };
+    }, figure);
+    assert.deepEqual([read.broken, read.foreign], [0, 0]);
+    for (const wanted of [labels[2]!, script, formula]) assert.ok(read.texts.includes(wanted), wanted);
+    assert.ok(isPng((await download(page, '#embedding-png')).bytes));
 
     // Nothing ran, and no element came out of a name.
     const harm = await page.evaluate(() => ({

@@ -8,6 +8,7 @@ import { darkest } from '../src/heatmap';
 import { extremes } from '../src/loadings';
 import { ellipse, hull, outliers } from '../src/outlines';
 import { arrows, byName, longest } from '../src/embedding/arrows';
+import { Turn, reach } from '../src/embedding/turn';
 import { crc } from '../src/raster';
 import { count, counted, csv, csvCell, fileStem, number, percent, tick, ticks } from '../src/text';
 
@@ -195,4 +196,16 @@ test('ticks are round numbers inside', () => {
 test('the checksum of PNG', () => {
   // The chunk IEND, which every PNG ends with.
   assert.equal(crc(new TextEncoder().encode('IEND')), 0xae426082);
+});
+
+test('a turned cloud is a rotation of itself', () => {
+  const turn = new Turn();
+  turn.drag(37, -21);
+  const images = [turn.place(1, 0, 0), turn.place(0, 1, 0), turn.place(0, 0, 1)];
+  // The two rows of what maps space to the screen are orthonormal.
+  const dot = (a: 0 | 1, b: 0 | 1): number => images.reduce((sum, image) => sum + image[a] * image[b], 0);
+  assert.ok(Math.abs(dot(0, 0) - 1) < 1e-12 && Math.abs(dot(1, 1) - 1) < 1e-12 && Math.abs(dot(0, 1)) < 1e-12);
+  Object.assign(turn, { yaw: 0, pitch: 0 });
+  assert.deepEqual(turn.shadow([3], [4], [5]), { x: Float64Array.of(3), y: Float64Array.of(4) });
+  assert.equal(reach([3, 0], [4, 0], [0, 1]), 5);
 });

@@ -32,6 +32,7 @@ export class Embedding {
     const stem = fileStem(report.data.name);
     this.scatter = new Scatter(byId('scatter'), {
       hovered: (sample, x, y) => showTip(samples, this.colouring.scale, this.scatter, sample, x, y),
+      turned: (dx, dy) => this.shown.turned(dx, dy),
       clicked: (sample) => this.focus.look(sample),
       lassoed: (chosen) => selection.choose(chosen),
     });

@@ -1,5 +1,6 @@
 // The one sample that is looked at: it is found by name or clicked, its links are drawn, and a card lists its partners.
 
+import { valueOf } from '../annotations';
 import { announce, byId, el } from '../dom';
 import type { Report } from '../report';
 import type { Samples } from '../samples';
@@ -12,6 +13,8 @@ import type { Shown } from './shown';
 const OFFERED = 5000;
 /** The smallest share that makes a partner. */
 const LEAST_SHARE = 0.0005;
+
+const inWords = (value: string | number | null): string => (value === null ? 'missing' : typeof value === 'number' ? number(value) : value);
 
 export class Focus {
   /** Called when another sample is looked at. */
@@ -53,7 +56,9 @@ export class Focus {
     const { samples } = this;
     const close = el('button', { type: 'button', class: 'plain', 'aria-label': 'Close' }, '\u00d7');
     close.addEventListener('click', () => this.look(null));
-    const facts = [samples.labelOf(sample), `spreads over ${number(samples.perplexities[sample]!)} samples`, `keeps ${percent(samples.ownShare(sample))}`];
+    const others = samples.annotations.filter((annotation) => annotation !== samples.label);
+    const known = others.map((annotation) => `${annotation.name} ${inWords(valueOf(annotation, sample))}`);
+    const facts = [samples.labelOf(sample), ...known, `spreads over ${number(samples.perplexities[sample]!)} samples`, `keeps ${percent(samples.ownShare(sample))}`];
     return [
       el('div', { class: 'card-head' }, el('h3', {}, samples.id(sample)), close),
       el('p', { class: 'quiet' }, facts.filter((fact) => fact !== null).join(' \u00b7 ')),

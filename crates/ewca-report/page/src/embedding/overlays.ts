@@ -14,8 +14,8 @@ import type { Colouring } from './colouring';
 import type { Selection } from './selection';
 import type { Shown } from './shown';
 
-/** Samples whose names are tried at most: those before others that have no room are few. */
-const MOST_LABELS = 3000;
+/** Samples whose names are tried at most, in every frame. */
+const MOST_LABELS = 20_000;
 
 export class Overlays {
   private readonly arrows = byId<HTMLSelectElement>('arrows');
@@ -49,6 +49,8 @@ export class Overlays {
   }
 
   private shownArrows(): Overlay['arrows'] {
+    // In three dimensions the axes themselves are arrows.
+    if (this.shown.depth !== null) return this.shown.frame;
     if (this.arrows.value === 'none') return [];
     const note = byId('arrow-note');
     const { features, columns } = this.report.loadings;

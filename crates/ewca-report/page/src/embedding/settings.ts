@@ -5,8 +5,8 @@ import type { Scatter } from '../scatter/scatter';
 import type { Shown } from './shown';
 
 /** Controls whose values are all there is to know of them. */
-const CONTROLS = ['x-axis', 'y-axis', 'colour', 'feature', 'arrows', 'arrow-count', 'arrow-features', 'labels', 'outlines', 'figure-width', 'figure-height', 'figure-dpi'];
-const DETAILS = CONTROLS.slice(4);
+const CONTROLS = ['x-axis', 'y-axis', 'z-axis', 'colour', 'feature', 'arrows', 'arrow-count', 'arrow-features', 'labels', 'outlines', 'figure-width', 'figure-height', 'figure-dpi'];
+const DETAILS = CONTROLS.slice(5);
 
 type Control = HTMLInputElement | HTMLSelectElement;
 
@@ -28,6 +28,8 @@ export class Settings {
       const value = settings.get(id);
       if (value !== null) assign(byId<Control>(id), value);
     }
+    const [yaw, pitch] = (settings.get('turn') ?? '').split(',').map(Number);
+    if (Number.isFinite(yaw) && Number.isFinite(pitch)) this.shown.turnTo(yaw!, pitch!);
     byId<HTMLDetailsElement>('more').open ||= DETAILS.some((id) => settings.has(id));
     const window = (settings.get('window') ?? '').split(',').map(Number);
     const [x0, x1, y0, y1] = window as [number, number, number, number];
@@ -43,6 +45,7 @@ export class Settings {
       const control = byId<Control>(id);
       if (!control.closest('[hidden]') && control.value !== '') settings.set(id, control.value);
     }
+    if (this.shown.depth !== null) settings.set('turn', `${this.shown.turn.yaw.toFixed(3)},${this.shown.turn.pitch.toFixed(3)}`);
     const { x0, x1, y0, y1 } = this.scatter.view();
     if (this.scatter.isZoomed) settings.set('window', [x0, x1, y0, y1].map((value) => Number(value.toPrecision(6))).join(','));
     return settings.toString();

@@ -16,6 +16,8 @@ import { type Scene, Transition } from './transition';
 const REACH = 14;
 
 export interface Listener {
+  /** The pointer was dragged by so many pixels: whether that has turned what is shown. */
+  turned(dx: number, dy: number): boolean;
   hovered(sample: number | null, x: number, y: number): void;
   clicked(sample: number | null): void;
   lassoed(samples: number[]): void;
@@ -89,13 +91,13 @@ export class Scatter implements Camera {
   }
 
   /** Places the points; the picture moves there from where they are. The window follows, unless who has zoomed in may stay. */
-  place(points: Points, axes: [string, string], animated: boolean, mayStay: boolean): void {
+  place(points: Points, axes: [string, string], animated: boolean, mayStay: boolean, home = around(points)): void {
     this.transition?.cancel();
     this.transition = null;
     this.axes = axes;
     this.hasZoomed &&= mayStay;
     const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
-    this.home = around(points);
+    this.home = home;
     if (!animated || calm || this.count !== points.x.length) {
       this.draw({ points, window: this.hasZoomed ? this.window : this.home });
       return;
