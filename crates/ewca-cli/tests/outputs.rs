@@ -42,6 +42,7 @@ fn an_output_that_is_an_input_is_refused_by_every_command() {
     fs::copy(shop.path("ewca-out/scores.csv"), shop.path("z.csv")).unwrap();
     fs::copy(shop.path("data.csv"), shop.path("data.html")).unwrap();
     fs::copy(shop.path("data.csv"), shop.path("data.part")).unwrap();
+    fs::copy(shop.path("data.csv"), shop.path("data_mqc.json")).unwrap();
     fs::copy(shop.path("ewca-out/model.safetensors"), shop.path("model.csv")).unwrap();
     shop.run(
         &[&["fit", "data.csv", "-q", "-o", "x", "--checkpoint", "state", "--checkpoint-every", "0"], &COLUMNS[..]]
@@ -66,6 +67,10 @@ fn an_output_that_is_an_input_is_refused_by_every_command() {
         (&["neighbours", "ewca-out", "data.csv", "-o", "data.csv"], "-o would replace the input data.csv"),
         (&["neighbours", "model.csv", "-o", "model.csv"], "-o would replace the input model.csv"),
         (&["report", "ewca-out", "data.html", "-o", "data.html"], "-o would replace the input data.html"),
+        (
+            &["report", "ewca-out", "data_mqc.json", "--multiqc", "data_mqc.json"],
+            "--multiqc would replace the input data_mqc.json",
+        ),
         (&["path", "data.csv", "-o", "data.csv"], "-o would replace the input data.csv"),
         (&["path", "data.html", "--report", "data.html"], "--report would replace the input data.html"),
         (&["select", "data.csv", "-o", "data.csv"], "-o would replace the input data.csv"),

@@ -26,13 +26,38 @@ fn a_fit_and_its_model_give_the_same_report() {
     assert!(run.out.contains("Written to b.html: the report,"), "{}", run.out);
     assert!(shop.read("a.html") == shop.read("b.html"), "byte for byte");
     let data = held(&shop, "a.html");
-    assert_eq!((&data["data"]["name"], &data["data"]["label"]), (&"data.csv".into(), &"kind".into()));
+    assert_eq!((&data["data"]["name"], &data["annotations"][0]["name"]), (&"data.csv".into(), &"kind".into()));
     assert_eq!(data["views"].as_array().unwrap().len(), 4);
     assert_eq!(data["path"], serde_json::Value::Null);
     // The model remembers names and classes; without --label the column's name is not known.
     shop.run(&["report", "ewca-out/model.safetensors", "data.csv", "--ignore", "kind", "--ignore", "name"]).succeeded();
     let data = held(&shop, "ewca-out/report.html");
-    assert_eq!((&data["ids"][0], &data["labels"]["names"][0]), (&"s0".into(), &"ash".into()));
+    assert_eq!((&data["ids"][0], &data["annotations"][0]["values"]["names"][0]), (&"s0".into(), &"ash".into()));
+}
+
+#[test]
+fn the_embedding_goes_to_multiqc_too() {
+    let shop = Workshop::new();
+    shop.write("data.csv", clouds(60, 6, ","));
+    shop.run(&[&["fit", "data.csv", "-k", "3"], &COLUMNS[..]].concat()).succeeded();
+    let report = ["report", "ewca-out", "data.csv", "-o", "r.html", "--multiqc", "qc/ewca_mqc.json"];
+    for _ in 0..2 {
+        let run = shop.run(&[&report[..], &COLUMNS].concat()).succeeded();
+        assert!(run.out.contains("Written to qc/ewca_mqc.json: the embedding for MultiQC"), "{}", run.out);
+    }
+    let content: serde_json::Value = serde_json::from_str(&shop.read("qc/ewca_mqc.json")).unwrap();
+    let scores = shop.read("ewca-out/scores.csv");
+    let first: Vec<&str> = scores.lines().nth(1).unwrap().split(',').collect();
+    let column = |name: &str| scores.lines().next().unwrap().split(',').position(|head| head == name).unwrap();
+    let point = &content["data"]["s0"][0];
+    for (axis, name) in [("x", "ewca1"), ("y", "ewca2")] {
+        let written: f64 = first[column(name)].parse().unwrap();
+        assert!((point[axis].as_f64().unwrap() - written).abs() < 1e-9, "{point} and {first:?}");
+    }
+    let named = ["report", "ewca-out", "data.csv", "-o", "r.html", "--multiqc", "ewca.json"];
+    let refused = shop.run(&[&named[..], &COLUMNS].concat());
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.err.contains("ends in _mqc.json"), "{refused:?}");
 }
 
 #[test]
@@ -83,7 +108,7 @@ fn hostile_names_come_through_as_text() {
     assert!(!html.contains("<script>alert") && !html.contains("<b>"));
     assert!(html.contains("<title>&lt;b&gt;.csv"));
     let data = held(&shop, "r.html");
-    assert_eq!(data["labels"]["names"][0], "<script>alert(1)</script>");
+    assert_eq!(data["annotations"][0]["values"]["names"][0], "<script>alert(1)</script>");
     assert_eq!(data["ids"][1], "=cmd()");
     assert!(data["loadings"]["features"].as_array().unwrap().contains(&"</style>&".into()));
 }

@@ -1,10 +1,9 @@
 //! Classes: their numbers, and how scores keep them apart.
 
-use std::collections::HashMap;
-
 use ewca::Matrix;
 use ewca_eval::{nearest_others, silhouettes};
 
+use crate::annotation::{Annotation, AnnotationValues};
 use crate::report::{Classes, Confusion, Silhouette};
 use crate::sample::shown_samples;
 
@@ -13,7 +12,10 @@ pub const MOST_COMPARED: usize = 60;
 /// The most samples whose nearest neighbours and silhouettes are looked for, each among all.
 const MOST_ASKED: usize = 2000;
 
-/// Classes by number, in the order of their names: as numbers where all of them are.
+/// What samples without a class are called, where they are a group of their own.
+const MISSING: &str = "(missing)";
+
+/// Classes by number.
 #[derive(Debug)]
 pub struct ClassIndex {
     /// The class of each sample.
@@ -25,20 +27,22 @@ pub struct ClassIndex {
 }
 
 impl ClassIndex {
-    /// Numbers the distinct texts.
-    pub fn new(labels: &[String]) -> Self {
-        let mut names = labels.to_vec();
-        names.sort_unstable();
-        names.dedup();
-        let numbers: Option<Vec<f64>> = names.iter().map(|name| name.parse().ok()).collect();
-        if let Some(numbers) = numbers {
-            let mut pairs: Vec<(f64, String)> = numbers.into_iter().zip(names).collect();
-            pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
-            names = pairs.into_iter().map(|(_, name)| name).collect();
+    /// The classes of the first annotation that has any. Samples without one are a class of their own, after all others.
+    pub fn first(annotations: &[Annotation]) -> Option<Self> {
+        annotations.iter().find_map(|annotation| match &annotation.values {
+            AnnotationValues::Classes { names, codes, .. } => Some(Self::new(names, codes)),
+            AnnotationValues::Numbers(_) => None,
+        })
+    }
+
+    fn new(names: &[String], codes: &[Option<usize>]) -> Self {
+        let missing = names.len();
+        let classes: Vec<usize> = codes.iter().map(|code| code.map_or(missing, |code| code.min(missing))).collect();
+        let mut names = names.to_vec();
+        if classes.contains(&missing) {
+            names.push(MISSING.into());
         }
-        let number: HashMap<&str, usize> = names.iter().enumerate().map(|(at, name)| (name.as_str(), at)).collect();
-        let classes: Vec<usize> = labels.iter().map(|label| number[label.as_str()]).collect();
-        let asked = shown_samples(labels.len(), Some(&classes), MOST_ASKED);
+        let asked = shown_samples(classes.len(), Some(&classes), MOST_ASKED);
         Self { classes, names, asked }
     }
 
@@ -90,13 +94,16 @@ impl ClassIndex {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
+
+    pub fn index(labels: &[&str]) -> ClassIndex {
+        ClassIndex::first(&[Annotation::from_texts("kind", labels.iter().map(|label| Some(*label)))]).unwrap()
+    }
 
     #[test]
     fn neighbours_of_another_class_are_counted() {
-        let labels = ["b", "b", "a", "a", "b"].map(String::from);
-        let index = ClassIndex::new(&labels);
+        let index = index(&["b", "b", "a", "a", "b"]);
         assert_eq!(
             (index.names.as_slice(), index.classes.as_slice()),
             (&["a".into(), "b".into()][..], &[1, 1, 0, 0, 1][..])
@@ -113,15 +120,17 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_in_their_order() {
-        let index = ClassIndex::new(&["10", "9", "-1", "10"].map(String::from));
-        assert_eq!((index.names, index.classes), (["-1", "9", "10"].map(String::from).to_vec(), vec![2, 1, 0, 2]));
-        assert_eq!(ClassIndex::new(&["10", "9", "x"].map(String::from)).names, ["10", "9", "x"]);
+    fn samples_without_a_class_are_a_group() {
+        let numbers = Annotation::numbers("age", vec![1.0; 3]);
+        assert!(ClassIndex::first(std::slice::from_ref(&numbers)).is_none());
+        let gaps = Annotation::from_texts("kind", [None, Some("b"), Some("a")].into_iter());
+        let index = ClassIndex::first(&[numbers, gaps]).unwrap();
+        assert_eq!((index.names, index.classes), (["a", "b", "(missing)"].map(String::from).to_vec(), vec![2, 1, 0]));
     }
 
     #[test]
     fn one_class_has_no_silhouette() {
-        let index = ClassIndex::new(&["a", "a"].map(String::from));
+        let index = index(&["a", "a"]);
         let line = Matrix::from_row_major(2, 1, &[0.0, 1.0]).unwrap();
         assert_eq!(index.compared(&line, &line).silhouettes[0].ewca, None);
     }

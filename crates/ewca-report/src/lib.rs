@@ -14,10 +14,12 @@
 //! The same subject gives the same bytes.
 #![forbid(unsafe_code)]
 
+mod annotation;
 mod arrays;
 mod classes;
 mod error;
 mod make;
+mod multiqc;
 mod page;
 mod plan;
 mod report;
@@ -26,12 +28,15 @@ mod sample;
 mod types;
 mod words;
 
+pub use annotation::{Annotation, AnnotationValues};
 pub use arrays::Column;
 pub use error::{Error, Result};
 pub use make::{MOST_TSNE_SAMPLES, Subject, page_bytes};
+pub use multiqc::multiqc;
 pub use report::{
-    Classes, Component, Confusion, Convergence, Data, Fact, Feature, HeatMap, HeatMapOrder, Labels, Loadings, Partners,
-    Path, Report, Silhouette, Square, Step, View, ViewKey,
+    Classes, Component, Confusion, Convergence, Covariate, Data, Fact, Feature, HeatMap, HeatMapOrder, Loadings,
+    Partners, Path, Report, ShownAnnotation, ShownClasses, ShownNumbers, ShownValues, Silhouette, Square, Step, View,
+    ViewKey,
 };
 pub use sample::{MOST_SAMPLES, shown_samples};
 pub use words::{accuracy, number};

@@ -4,12 +4,14 @@ use ewca::{Iteration, Matrix, Model, Pca, Samples};
 use ewca_eval::tsne;
 use rayon::prelude::*;
 
-use crate::arrays::{Column, floats, shorts};
+use crate::annotation::Annotation;
+use crate::arrays::{Column, floats};
 use crate::classes::{ClassIndex, MOST_COMPARED};
 use crate::error::{Error, Result};
 use crate::plan::{MOST_BLOCKS, PARTNERS, plan_views};
 use crate::report::{
-    Classes, Component, Convergence, Data, Feature, HeatMap, Labels, Loadings, Path, Report, Step, View, ViewKey,
+    Classes, Component, Convergence, Covariate, Data, Feature, HeatMap, Loadings, Path, Report, ShownAnnotation, Step,
+    View, ViewKey,
 };
 use crate::sample::{MOST_SAMPLES, shown_samples};
 use crate::words;
@@ -25,8 +27,12 @@ const PATH_BYTES: usize = 1_200_000;
 const VIEW_BYTES: usize = 600_000;
 const FEATURE_BYTES: usize = 400_000;
 const LOADING_BYTES: usize = 300_000;
+const ANNOTATION_BYTES: usize = 2_000_000;
 /// What the path may take where there are too many samples for that.
 const LONG_PATH_BYTES: usize = 2_000_000;
+/// The samples that say which features vary most, and the relative difference below which all vary alike.
+const VARIANCE_SAMPLES: usize = 2000;
+const SAME_VARIANCE: f64 = 1e-6;
 /// A picture needs two components.
 const FEWEST_COMPONENTS: usize = 2;
 /// The bytes of a number in a [`Column`].
@@ -79,8 +85,6 @@ fn listed_features(components: usize, features: usize) -> usize {
 pub struct Subject<'a> {
     /// The name of the data, without folders.
     pub name: &'a str,
-    /// The column of the classes.
-    pub label: Option<&'a str>,
     /// What was done to the table before the fit, in words.
     pub preprocessing: &'a [String],
     /// The data, as they were fitted.
@@ -89,8 +93,10 @@ pub struct Subject<'a> {
     pub features: &'a [String],
     /// The names of the samples.
     pub ids: &'a [String],
-    /// Their classes.
-    pub labels: Option<&'a [String]>,
+    /// What else is known of them. The first one with classes is the default colour, and its classes are those that are compared.
+    pub annotations: &'a [Annotation],
+    /// Which of these go with which component, where that was asked.
+    pub covariates: &'a [Covariate],
     /// The fit.
     pub model: &'a Model,
     /// PCA of the same samples.
@@ -106,7 +112,7 @@ impl Report {
     pub fn new(subject: &Subject<'_>) -> Result<Self> {
         subject.check()?;
         let Subject { model, pca, .. } = *subject;
-        let classes = subject.labels.map(ClassIndex::new);
+        let classes = ClassIndex::first(subject.annotations);
         let steps = subject.ascending_path();
         let shown = Shown::new(subject, classes.as_ref(), steps.len());
         let aligned = Aligned::new(model, pca, &steps);
@@ -123,7 +129,6 @@ impl Report {
                 name: subject.name.into(),
                 samples: subject.samples.rows(),
                 features: subject.samples.columns(),
-                label: subject.label.map(String::from),
                 preprocessing: subject.preprocessing.to_vec(),
             },
             verdict: words::verdict(model),
@@ -131,22 +136,28 @@ impl Report {
                 && !model.certificate().collapsed
                 && !model.certificate().approximation.is_some_and(|near| near.is_poor()),
             warnings: words::findings(model, subject.features, true),
-            notes,
             facts: words::facts(model),
             components: components(model, pca),
             epsilon: model.epsilon(),
             shown: shown.samples.len(),
             ids: shown.ids(subject.ids),
-            labels: classes.as_ref().map(|classes| shown.labels(classes)),
+            annotations: shown.annotations(subject.annotations, &mut notes),
+            covariates: subject
+                .covariates
+                .iter()
+                .filter(|row| row.effect.is_finite() && row.p.is_finite())
+                .cloned()
+                .collect(),
             views: shown.views(subject, &aligned)?,
             perplexities: Column::new(&shown.samples.iter().map(|&i| perplexities[i]).collect::<Vec<f64>>()),
-            features: features(subject, &shown.ranked[..shown.coloured], &shown.samples)?,
+            features: features(subject, &shown.coloured(subject)?, &shown.samples)?,
             partners,
             heat_maps,
             loadings: loadings(subject, &shown.ranked[..shown.listed]),
             convergence: convergence(model),
             path: shown.path(&steps, &aligned, classes.as_ref()),
             classes: compared,
+            notes,
         })
     }
 }
@@ -180,6 +191,22 @@ impl Shown {
         }
     }
 
+    /// The features that points can be coloured by: all of them, or those that vary most, in that order.
+    fn coloured(&self, subject: &Subject<'_>) -> Result<Vec<usize>> {
+        if self.coloured == self.ranked.len() {
+            return Ok(self.ranked.clone());
+        }
+        let variances = variances(subject.samples, &self.samples)?;
+        let (least, most) = variances.iter().fold((f64::INFINITY, 0.0f64), |(low, high), &x| (low.min(x), high.max(x)));
+        let mut chosen = self.ranked.clone();
+        // Features of unit variance vary alike: there, those stay first that load most.
+        if most > (1.0 + SAME_VARIANCE) * least {
+            chosen.sort_by(|&i, &j| variances[j].total_cmp(&variances[i]));
+        }
+        chosen.truncate(self.coloured);
+        Ok(chosen)
+    }
+
     /// What is not on the page.
     fn notes(&self, subject: &Subject<'_>, has_classes: bool, steps: usize) -> Vec<String> {
         let (n, k) = (subject.samples.rows(), subject.model.n_components());
@@ -195,7 +222,7 @@ impl Shown {
             (steps > 0 && slid < drawn, format!("The epsilon slider moves the first {slid} of {k} components.")),
             (
                 *coloured < features,
-                format!("{coloured} of {features} features can be coloured by: those that load most."),
+                format!("{coloured} of {features} features can be coloured by: those that vary most."),
             ),
             (
                 *listed < features,
@@ -212,14 +239,26 @@ impl Shown {
         let columns = |scores: &Matrix, flipped: &[bool], count| columns(scores, &self.samples, flipped, count);
         let barycentric = columns(&model.barycentric_scores(), &[], self.drawn);
         let mut views = vec![
-            view(ViewKey::Ewca, "EWCA", "ewca", columns(model.scores(), &[], self.drawn)),
-            view(ViewKey::Pca, "PCA", "pc", columns(&pca.scores, &aligned.pca, self.drawn)),
-            view(ViewKey::Barycentric, "Barycentric", "ewca", barycentric),
+            view(
+                ViewKey::Ewca,
+                "EWCA",
+                "ewca",
+                columns(model.scores(), &[], self.drawn),
+                model.explained_variance_ratio(),
+            ),
+            view(
+                ViewKey::Pca,
+                "PCA",
+                "pc",
+                columns(&pca.scores, &aligned.pca, self.drawn),
+                &pca.explained_variance_ratio,
+            ),
+            view(ViewKey::Barycentric, "Barycentric", "ewca", barycentric, &[]),
         ];
         if subject.tsne {
             let perplexity = TSNE_PERPLEXITY.min(TSNE_PART * model.n_samples() as f64).max(2.0);
             let map = tsne::embed(model.scores(), perplexity)?;
-            views.push(view(ViewKey::Tsne, "t-SNE", "t-SNE ", columns(&map, &[], 2)));
+            views.push(view(ViewKey::Tsne, "t-SNE", "t-SNE ", columns(&map, &[], 2), &[]));
         }
         Ok(views)
     }
@@ -230,6 +269,7 @@ impl Shown {
             perplexity: model.perplexity().overall,
             loss: model.loss(),
             explained: model.explained_variance_ratio().iter().sum(),
+            ratios: model.explained_variance_ratio().to_vec(),
             error: classes.map(|classes| classes.error(model.scores())),
             collapsed: model.certificate().collapsed,
             converged: model.converged(),
@@ -246,9 +286,20 @@ impl Shown {
         (!is_plain).then(|| self.samples.iter().map(|&i| ids[i].clone()).collect())
     }
 
-    fn labels(&self, classes: &ClassIndex) -> Labels {
-        let class = |&i: &usize| classes.classes[i].min(u16::MAX.into()) as u16;
-        Labels { names: classes.names.clone(), classes: shorts(self.samples.iter().map(class)) }
+    /// The annotations that there is room for, and notes on the others.
+    fn annotations(&self, annotations: &[Annotation], notes: &mut Vec<String>) -> Vec<ShownAnnotation> {
+        let most = (ANNOTATION_BYTES / (SHORT * self.samples.len().max(1))).max(1);
+        if annotations.len() > most {
+            notes.push(format!("{most} of {} columns of annotations are here: the first ones.", annotations.len()));
+        }
+        let mut shown = Vec::new();
+        for annotation in &annotations[..most.min(annotations.len())] {
+            match annotation.shown(&self.samples) {
+                Some(column) => shown.push(column),
+                None => notes.push(format!("The column {} has too many classes to colour by.", annotation.name)),
+            }
+        }
+        shown
     }
 }
 
@@ -288,7 +339,9 @@ impl<'a> Subject<'a> {
         expect("features", self.samples.columns(), d)?;
         expect("names of features", self.features.len(), d)?;
         expect("names of samples", self.ids.len(), n)?;
-        expect("labels", self.labels.map_or(n, <[String]>::len), n)?;
+        for annotation in self.annotations {
+            expect("values of an annotation", annotation.len(), n)?;
+        }
         for scores in self.path.iter().map(|model| model.scores()).chain([&self.pca.scores]) {
             expect("samples of another fit", scores.rows(), n)?;
             expect("components of another fit", scores.columns(), self.model.n_components())?;
@@ -349,9 +402,15 @@ fn columns(scores: &Matrix, shown: &[usize], flipped: &[bool], count: usize) -> 
     (0..count).map(column).collect()
 }
 
-fn view(key: ViewKey, name: &str, axis: &str, columns: Vec<Column>) -> View {
+fn view(key: ViewKey, name: &str, axis: &str, columns: Vec<Column>, ratios: &[f64]) -> View {
     let axes = (1..=columns.len()).map(|number| format!("{axis}{number}")).collect();
-    View { key, name: name.into(), axes, columns }
+    let ratios = ratios.iter().take(columns.len()).copied().collect();
+    View { key, name: name.into(), axes, ratios, columns }
+}
+
+/// The name of a component with its part of the variance, as beside the axes of the page.
+pub fn axis_title(name: &str, ratio: f64) -> String {
+    format!("{name} ({:.1}% of variance)", 100.0 * ratio)
 }
 
 fn components(model: &Model, pca: &Pca) -> Vec<Component> {
@@ -376,6 +435,25 @@ fn ranked_features(model: &Model) -> Vec<usize> {
     let mut order: Vec<usize> = (0..weights.len()).collect();
     order.sort_by(|&i, &j| weights[j].total_cmp(&weights[i]).then(i.cmp(&j)));
     order
+}
+
+/// The sums of squares of each feature about its mean, over some of the samples, evenly spaced.
+fn variances(samples: &Samples<'_>, shown: &[usize]) -> Result<Vec<f64>> {
+    let asked: Vec<usize> =
+        shown_samples(shown.len(), None, VARIANCE_SAMPLES).into_iter().map(|at| shown[at]).collect();
+    let sums = |rows: &[usize]| {
+        let mut sums = vec![0.0; samples.columns()];
+        for &i in rows {
+            let row = samples.row(i)?;
+            sums.iter_mut().zip(row).zip(samples.mean()).for_each(|((sum, x), mean)| *sum += (x - mean) * (x - mean));
+        }
+        Ok(sums)
+    };
+    // Summed in the order of the rows, whatever the threads do.
+    let parts: Vec<Vec<f64>> = asked.par_chunks(64).map(sums).collect::<Result<_>>()?;
+    let mut totals = vec![0.0; samples.columns()];
+    parts.iter().for_each(|part| totals.iter_mut().zip(part).for_each(|(total, sum)| *total += sum));
+    Ok(totals)
 }
 
 fn features(subject: &Subject<'_>, chosen: &[usize], shown: &[usize]) -> Result<Vec<Feature>> {

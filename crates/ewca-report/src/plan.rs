@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn squares_surround_their_class() {
         let labels: Vec<String> = (0..9).map(|i| ["x", "y", "z"][i % 3].to_string()).collect();
-        let classes = ClassIndex::new(&labels);
+        let classes = crate::classes::tests::index(&["x", "y", "z", "x", "y", "z", "x", "y", "z"]);
         let blocks = Blocks::by_class(&(0..9).rev().collect::<Vec<_>>(), &classes);
         assert_eq!(blocks.order, [6, 3, 0, 7, 4, 1, 8, 5, 2]);
         let spans: Vec<_> = blocks.squares.iter().map(|square| (square.from, square.to)).collect();

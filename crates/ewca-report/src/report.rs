@@ -30,8 +30,11 @@ pub struct Report {
     pub shown: usize,
     /// Their names; their numbers from 1 when there are none.
     pub ids: Option<Vec<String>>,
-    /// Their classes.
-    pub labels: Option<Labels>,
+    /// What is known of them besides their features. The first one with classes is the default colour, and its classes are those
+    /// that are compared.
+    pub annotations: Vec<ShownAnnotation>,
+    /// Which annotation goes with which component.
+    pub covariates: Vec<Covariate>,
     /// Where they are, in several ways.
     pub views: Vec<View>,
     /// Over how many samples each of them spreads.
@@ -62,8 +65,6 @@ pub struct Data {
     pub samples: usize,
     /// All features.
     pub features: usize,
-    /// The column of the classes.
-    pub label: Option<String>,
     /// What was done to the table before the fit, in words.
     pub preprocessing: Vec<String>,
 }
@@ -94,14 +95,63 @@ pub struct Component {
     pub pca_ratio: f64,
 }
 
-/// Classes of the samples that are shown.
+/// A column of what is known of the samples that are shown.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-pub struct Labels {
-    /// The classes, sorted.
+pub struct ShownAnnotation {
+    /// Its name.
+    pub name: String,
+    /// Its values.
+    pub values: ShownValues,
+}
+
+/// The values of an annotation.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub enum ShownValues {
+    /// Classes.
+    Classes(ShownClasses),
+    /// Numbers.
+    Numbers(ShownNumbers),
+}
+
+/// The classes of the samples.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ShownClasses {
+    /// Their names, in order.
     pub names: Vec<String>,
-    /// The class of each sample, in 16 bits.
-    pub classes: String,
+    /// The class of each sample, in 16 bits; 65535 where it is missing.
+    pub codes: String,
+    /// The colour of each class, where the data have their own.
+    pub colours: Option<Vec<String>>,
+}
+
+/// A number of each sample.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ShownNumbers {
+    /// The numbers.
+    pub column: Column,
+    /// The samples whose number is missing, in 32 bits.
+    pub missing: String,
+}
+
+/// How strongly an annotation goes with a component.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Covariate {
+    /// The component, as in `ewca2`.
+    pub component: String,
+    /// The name of the annotation.
+    pub column: String,
+    /// What the effect is, in words: eta squared, or rank correlation.
+    pub effect_name: String,
+    /// The effect.
+    pub effect: f64,
+    /// The probability of one as large by chance, corrected for the number of tests.
+    pub p: f64,
 }
 
 /// One way to place the samples.
@@ -114,6 +164,8 @@ pub struct View {
     pub name: String,
     /// The names of the axes.
     pub axes: Vec<String>,
+    /// The part of the variance that each of them has, where that is known.
+    pub ratios: Vec<f64>,
     /// One column per axis.
     pub columns: Vec<Column>,
 }
@@ -246,6 +298,8 @@ pub struct Step {
     pub loss: f64,
     /// The part of the variance that is explained.
     pub explained: f64,
+    /// The same by component.
+    pub ratios: Vec<f64>,
     /// The part of the samples whose nearest other one is of another class.
     pub error: Option<f64>,
     /// Whether the fit has collapsed.

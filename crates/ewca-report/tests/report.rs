@@ -5,7 +5,10 @@ use std::sync::OnceLock;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ewca::{Ewca, Matrix, Model, ModelParts, Pca, Samples};
-use ewca_report::{Column, Error, Report, Subject, ViewKey, page_bytes};
+use ewca_report::{
+    Annotation, AnnotationValues, Column, Covariate, Error, Report, ShownClasses, ShownValues, Subject, ViewKey,
+    multiqc, page_bytes,
+};
 
 /// Numbers between -1 and 1 that are the same in every run.
 fn noise(seed: u64) -> impl FnMut() -> f64 {
@@ -16,23 +19,30 @@ fn noise(seed: u64) -> impl FnMut() -> f64 {
     }
 }
 
+fn classes(name: &str, labels: &[String]) -> Annotation {
+    Annotation::from_texts(name, labels.iter().map(|label| Some(label.as_str())))
+}
+
 /// Three clouds.
 struct Clouds {
     data: Vec<f64>,
     features: Vec<String>,
     ids: Vec<String>,
     labels: Vec<String>,
+    annotations: Vec<Annotation>,
 }
 
 impl Clouds {
     fn new(rows: usize, columns: usize) -> Self {
         let mut noise = noise(3);
         let cell = |at: usize| if at / columns % 3 == at % columns % 3 { 3.0 } else { 0.0 };
+        let labels: Vec<String> = (0..rows).map(|i| ["oak", "elm", "ash"][i % 3].to_string()).collect();
         Self {
             data: (0..rows * columns).map(|at| cell(at) + noise()).collect(),
             features: (0..columns).map(|j| format!("feature {j}")).collect(),
             ids: (0..rows).map(|i| format!("sample {i}")).collect(),
-            labels: (0..rows).map(|i| ["oak", "elm", "ash"][i % 3].to_string()).collect(),
+            annotations: vec![classes("kind", &labels)],
+            labels,
         }
     }
 
@@ -61,12 +71,12 @@ impl Fits {
 fn subject<'a>(clouds: &'a Clouds, samples: &'a Samples<'a>, fits: &'a Fits) -> Subject<'a> {
     Subject {
         name: "clouds.csv",
-        label: Some("kind"),
         preprocessing: &[],
         samples,
         features: &clouds.features,
         ids: &clouds.ids,
-        labels: Some(&clouds.labels),
+        annotations: &clouds.annotations,
+        covariates: &[],
         model: &fits.model,
         pca: &fits.pca,
         path: &fits.path,
@@ -100,7 +110,14 @@ fn the_page_gets_what_the_fit_found() {
     let report = Report::new(&subject(clouds, &samples, fits)).unwrap();
     assert!(report.sound && report.warnings.is_empty() && report.notes.is_empty(), "{:?}", report.notes);
     assert_eq!((report.shown, report.data.samples, report.data.features), (60, 60, 7));
-    assert_eq!(report.labels.as_ref().unwrap().names, ["ash", "elm", "oak"]);
+    let ShownValues::Classes(ShownClasses { names, codes, .. }) = &report.annotations[0].values else {
+        panic!("no classes")
+    };
+    assert_eq!(
+        (report.annotations[0].name.as_str(), names.as_slice()),
+        ("kind", &["ash", "elm", "oak"].map(String::from)[..])
+    );
+    assert_eq!(shorts(codes)[..4], [2, 1, 0, 2]);
 
     // Scores to the precision of 16 bits.
     let keys: Vec<ViewKey> = report.views.iter().map(|view| view.key).collect();
@@ -119,6 +136,10 @@ fn the_page_gets_what_the_fit_found() {
             assert!(difference < 1e-4, "{} {c}: {difference}", view.name);
         }
     }
+
+    assert_eq!(report.views[0].ratios, fits.model.explained_variance_ratio());
+    assert_eq!(report.views[1].ratios, fits.pca.explained_variance_ratio);
+    assert!(report.views[2].ratios.is_empty(), "barycentric scores have no such part");
 
     // Partners and shares are those of the plan.
     let plan = fits.model.plan();
@@ -205,10 +226,16 @@ fn hostile_names_end_no_element() {
     let labels: Vec<String> = (0..60).map(|i| format!("{evil}{}", i % 3)).collect();
     let hostile = Subject {
         name: evil,
-        label: Some(evil),
         ids: &ids,
         features: &features,
-        labels: Some(&labels),
+        annotations: &[classes(evil, &labels)],
+        covariates: &[Covariate {
+            component: "ewca1".into(),
+            column: evil.into(),
+            effect_name: evil.into(),
+            effect: 0.5,
+            p: 0.01,
+        }],
         ..subject(clouds, &samples, fits)
     };
     let html = Report::new(&hostile).unwrap().to_html();
@@ -225,6 +252,8 @@ fn hostile_names_end_no_element() {
     let read: serde_json::Value = serde_json::from_str(data).unwrap();
     assert_eq!(read["ids"][59], evil);
     assert_eq!(read["features"][0]["name"], evil);
+    assert_eq!(read["annotations"][0]["name"], evil);
+    assert_eq!(read["covariates"][0]["column"], evil);
 }
 
 #[test]
@@ -253,6 +282,8 @@ fn what_does_not_belong_together_is_refused() {
     let error = Report::new(&wrong).unwrap_err();
     assert!(matches!(error, Error::Mismatch { found: 61, expected: 60, .. }), "{error}");
     assert!(error.to_string().contains("give the table that the model was fitted on"), "{error}");
+    let wrong = Subject { annotations: &other.annotations, ..subject(clouds, &samples, fits) };
+    assert!(matches!(Report::new(&wrong).unwrap_err(), Error::Mismatch { found: 61, expected: 60, .. }));
 }
 
 /// The mean of the plan's shares over each pair of blocks, from the whole plan.
@@ -292,7 +323,7 @@ fn more_samples_than_there_is_room_for_are_thinned_with_a_note() {
     let samples = clouds.samples();
     let model = Ewca::params(2).epsilon(1.5).fit(&samples).unwrap();
     let fits = Fits { pca: Ewca::params(2).pca(&samples).unwrap(), path: vec![model.clone(); 250], model };
-    let unlabelled = Subject { labels: None, ..subject(&clouds, &samples, &fits) };
+    let unlabelled = Subject { annotations: &[], ..subject(&clouds, &samples, &fits) };
     let report = Report::new(&unlabelled).unwrap();
     assert_eq!((report.shown, report.data.samples), (2000, 2400));
     assert_eq!(report.notes[0], "Shows 2000 of 2400 samples, evenly spaced. The fit was made of all of them.");
@@ -308,11 +339,66 @@ fn as_many_classes_as_samples_are_not_compared() {
     let clouds = Clouds::new(90, 7);
     let samples = clouds.samples();
     let fits = Fits::new(&samples, 2, &[]);
-    let alone = Subject { labels: Some(&clouds.ids), ..subject(&clouds, &samples, &fits) };
+    let alone = Subject { annotations: &[classes("id", &clouds.ids)], ..subject(&clouds, &samples, &fits) };
     let report = Report::new(&alone).unwrap();
     assert!(report.classes.is_none() && report.path.is_none());
     assert!(report.notes.join(" ").contains("90 classes are too many"), "{:?}", report.notes);
     assert_eq!(report.heat_maps[0].squares.len(), 90);
+}
+
+/// 4000 samples leave room for 50 features to colour by: those that vary most, whatever they load.
+#[test]
+fn of_many_features_those_that_vary_most_can_be_coloured_by() {
+    let mut clouds = Clouds::new(4000, 60);
+    let wide = [7, 33, 59];
+    clouds.data.iter_mut().enumerate().for_each(|(at, x)| *x *= if wide.contains(&(at % 60)) { 5.0 } else { 1.0 });
+    let samples = clouds.samples();
+    let few = Clouds::new(200, 60);
+    let model = Ewca::params(2).epsilon(1.5).fit(&few.samples()).unwrap();
+    let model = changed(&model, |parts| {
+        parts.scores = Matrix::from_fn(4000, 2, |i, c| model.scores().get(i % 200, c));
+        parts.potential = (0..4000).map(|i| model.potential()[i % 200]).collect();
+        parts.weights = vec![1.0 / 4000.0; 4000];
+    });
+    let fits = Fits { path: Vec::new(), pca: Ewca::params(2).pca(&samples).unwrap(), model };
+    let report = Report::new(&subject(&clouds, &samples, &fits)).unwrap();
+    let mut first: Vec<&str> = report.features[..3].iter().map(|feature| feature.name.as_str()).collect();
+    first.sort_unstable();
+    assert_eq!((report.features.len(), first), (50, vec!["feature 33", "feature 59", "feature 7"]));
+    assert!(report.notes.join(" ").contains("50 of 60 features can be coloured by: those that vary most"));
+}
+
+#[test]
+fn multiqc_gets_the_first_two_components() {
+    let (clouds, fits) = small();
+    let samples = clouds.samples();
+    let mut ids = clouds.ids.clone();
+    ids[1] = ids[0].clone();
+    let own = AnnotationValues::Classes {
+        names: ["ash", "<b>"].map(String::from).to_vec(),
+        codes: (0..60).map(|i| [Some(1), Some(0), None][i % 3]).collect(),
+        colours: Some(["#123456", "#abcdef"].map(String::from).to_vec()),
+    };
+    let annotations = [Annotation::numbers("age", vec![1.0; 60]), Annotation { name: "<b>".into(), values: own }];
+    let named = Subject { ids: &ids, annotations: &annotations, ..subject(clouds, &samples, fits) };
+    let text = multiqc(&named);
+    assert!(text.starts_with(r#"{"id":"ewca_embedding","#), "{text}");
+    let read: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((&read["plot_type"], &read["pconfig"]["title"]), (&"scatter".into(), &"EWCA: clouds.csv".into()));
+    let ratio = 100.0 * fits.model.explained_variance_ratio()[1];
+    assert_eq!(read["pconfig"]["ylab"], format!("ewca2 ({ratio:.1}% of variance)"));
+    assert!(read["description"].as_str().unwrap().ends_with("coloured by &lt;b&gt;."), "{read}");
+    let data = &read["data"];
+    assert_eq!(data.as_object().unwrap().len(), 59, "two samples share a name");
+    assert_eq!(data["sample 0"][0]["x"], fits.model.scores().get(0, 0));
+    assert_eq!(data["sample 0"][1]["y"], fits.model.scores().get(1, 1));
+    let colours = ["sample 0", "sample 4", "sample 5"].map(|id| data[id][0]["color"].clone());
+    assert_eq!(colours, ["#abcdef", "#123456", "#b9bfc7"]);
+    // Colours of our own where the data have none, and none without classes.
+    let plain: serde_json::Value = serde_json::from_str(&multiqc(&subject(clouds, &samples, fits))).unwrap();
+    assert_eq!(plain["data"]["sample 2"][0]["color"], "#0072b2");
+    let bare = multiqc(&Subject { annotations: &[], ..subject(clouds, &samples, fits) });
+    assert!(!bare.contains("color"), "{bare}");
 }
 
 /// 10 000 samples and 20 epsilons. The fits are a small one, repeated: only their size matters.

@@ -77,7 +77,9 @@ Examples:
   ewca report ewca-out data.csv --label class --id sample -o report.html
           one HTML file of the model in ewca-out/
   ewca report ewca-out data.csv --path --tsne -o report.html
-          with a slider along epsilon, and t-SNE as a further view";
+          with a slider along epsilon, and t-SNE as a further view
+  ewca report ewca-out data.csv --multiqc ewca_mqc.json
+          the embedding for MultiQC as well";
 
 pub const PATH: &str = "\
 Examples:

@@ -159,6 +159,8 @@ pub struct ReportJob {
     pub path: bool,
     /// What to write.
     pub report: ReportWish,
+    /// The file for MultiQC.
+    pub multiqc: Option<PathBuf>,
     /// What the run may use.
     pub limits: Limits,
 }

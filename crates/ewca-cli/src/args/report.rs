@@ -35,6 +35,10 @@ pub struct ReportArgs {
     #[arg(long)]
     tsne: bool,
 
+    /// The embedding for MultiQC too, in a file named like run1_mqc.json
+    #[arg(long, value_name = "FILE", value_parser = values::multiqc_file)]
+    multiqc: Option<PathBuf>,
+
     #[command(flatten)]
     table: TableArgs,
 
@@ -50,6 +54,7 @@ impl ReportArgs {
             table: self.table.into_job(self.input, limits.max_memory),
             path: self.path,
             report: ReportWish { file: self.output, tsne: self.tsne },
+            multiqc: self.multiqc,
             limits,
         }
     }

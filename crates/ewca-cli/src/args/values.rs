@@ -109,6 +109,14 @@ pub fn html_file(text: &str) -> Result<PathBuf, String> {
     }
 }
 
+/// A file for MultiQC, which finds its custom content by the end of its name.
+pub fn multiqc_file(text: &str) -> Result<PathBuf, String> {
+    match text.ends_with("_mqc.json") {
+        true => Ok(text.into()),
+        false => Err("expected a name that ends in _mqc.json, which MultiQC looks for".into()),
+    }
+}
+
 /// Several numbers in one argument.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Numbers(pub Vec<f64>);

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use ewca::{DEFAULT_EPSILONS, Model, Pca, Samples};
 use ewca_io::{Preprocessing, Staged, stage};
-use ewca_report::{MOST_TSNE_SAMPLES, Report, Subject};
+use ewca_report::{Annotation, MOST_TSNE_SAMPLES, Report, Subject, multiqc};
 
 use crate::args::{ReportJob, ReportWish};
 use crate::commands::fit::start_threads;
@@ -49,6 +49,9 @@ pub fn run(job: &ReportJob, console: Console) -> Result<Outcome, Failure> {
     let params = prepared.predict(&plan, &samples)?.params;
     let _folder = ResultsFolder::make_for(job.report.file.parent().unwrap_or(&job.report.file))?;
     job.report.check_writable(data.rows())?;
+    let _multiqc_folder =
+        job.multiqc.as_deref().map(|file| ResultsFolder::make_for(file.parent().unwrap_or(file))).transpose()?;
+    job.multiqc.as_deref().map(check_writable).transpose()?;
 
     let refused = |source| Failure::Fit { file: name.clone(), source };
     let pca = params.pca(&samples).map_err(refused)?;
@@ -64,9 +67,20 @@ pub fn run(job: &ReportJob, console: Console) -> Result<Outcome, Failure> {
     let short_name = job.table.input.short_name();
     let label = job.table.read.label.as_deref();
     let source = ReportSource { name: &short_name, label, data, samples: &samples };
+    let annotations = source.annotations();
+    let subject = source.subject(&annotations, &file.model, &pca, &path);
+    let multiqc = job
+        .multiqc
+        .as_ref()
+        .map(|place| stage(place, |out| out.write_all(multiqc(&subject).as_bytes())))
+        .transpose()?;
     let (written, staged) = source.stage(&job.report, &file.model, &pca, &path, console)?;
     staged.commit()?;
     written.say(console);
+    if let (Some(staged), Some(place)) = (multiqc, &job.multiqc) {
+        staged.commit()?;
+        Written { file: place.clone(), what: "the embedding for MultiQC".into() }.say(console);
+    }
     Ok(Outcome::Success)
 }
 
@@ -97,6 +111,36 @@ pub struct ReportSource<'a> {
 }
 
 impl ReportSource<'_> {
+    /// What is known of the samples besides their features.
+    fn annotations(&self) -> Vec<Annotation> {
+        let label = |labels: &Vec<String>| {
+            Annotation::from_texts(self.label.unwrap_or("class"), labels.iter().map(|label| Some(label.as_str())))
+        };
+        self.data.table.labels.iter().map(label).collect()
+    }
+
+    fn subject<'s>(
+        &'s self,
+        annotations: &'s [Annotation],
+        model: &'s Model,
+        pca: &'s Pca,
+        path: &'s [Model],
+    ) -> Subject<'s> {
+        Subject {
+            name: self.name,
+            preprocessing: &[],
+            samples: self.samples,
+            features: &self.data.table.features,
+            ids: &self.data.ids,
+            annotations,
+            covariates: &[],
+            model,
+            pca,
+            path,
+            tsne: false,
+        }
+    }
+
     /// Writes the report of a fit, with PCA beside it and perhaps a path, next to its place. Something moves on the terminal if it
     /// takes long.
     pub fn stage(
@@ -108,18 +152,11 @@ impl ReportSource<'_> {
         console: Console,
     ) -> Result<(Written, Staged), Failure> {
         let spinner = progress::phase("making the report", console);
+        let annotations = self.annotations();
         let subject = Subject {
-            name: self.name,
-            label: self.label,
-            preprocessing: &in_words(&self.data.preprocessing.steps),
-            samples: self.samples,
-            features: &self.data.table.features,
-            ids: &self.data.ids,
-            labels: self.data.table.labels.as_deref(),
-            model,
-            pca,
-            path,
             tsne: wish.tsne,
+            preprocessing: &in_words(&self.data.preprocessing.steps),
+            ..self.subject(&annotations, model, pca, path)
         };
         let unfit = |error: ewca_report::Error| Failure::Unfit { file: self.name.into(), problem: error.to_string() };
         let page = Report::new(&subject).map(|report| report.to_html());

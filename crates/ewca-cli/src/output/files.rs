@@ -182,7 +182,7 @@ fn is_table_of_ours(columns: &[String]) -> bool {
         || columns == select::COLUMNS
 }
 
-/// Reports, checkpoints and manual pages.
+/// Reports, files for MultiQC, checkpoints and manual pages.
 fn begins_as_ours(path: &Path) -> bool {
     let mut head = Vec::new();
     if File::open(path).and_then(|file| file.take(1 << 12).read_to_end(&mut head)).is_err() {
@@ -190,7 +190,8 @@ fn begins_as_ours(path: &Path) -> bool {
     }
     let text = String::from_utf8_lossy(&head);
     let report = text.starts_with("<!doctype html>") && text.contains(" - EWCA report</title>");
-    report || text.starts_with("ewca.checkpoint/") || text.contains(".TH ewca")
+    let multiqc = text.starts_with(r#"{"id":"ewca_embedding","#);
+    report || multiqc || text.starts_with("ewca.checkpoint/") || text.contains(".TH ewca")
 }
 
 /// What tells whether two paths are the same file.
@@ -274,6 +275,7 @@ impl Job {
                 files.reads(&model_file(&job.model));
                 files.reads_table(&job.table);
                 files.writes("-o", &job.report.file);
+                files.writes("--multiqc", job.multiqc.as_ref());
             }
             Self::Path(job) => {
                 files.reads_table(&job.table);

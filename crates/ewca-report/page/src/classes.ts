@@ -6,15 +6,16 @@ import { segments } from './segments';
 import { counted, fileStem, percent } from './text';
 
 export function classes(report: Report): void {
-  const { classes, labels } = report;
-  if (!classes || !labels) return;
+  const { classes } = report;
+  if (!classes) return;
+  const names = classes.silhouettes.map((entry) => entry.name);
   byId('classes').hidden = false;
   const stem = fileStem(report.data.name);
   byId('classes-note').textContent = `Do the scores keep the classes apart? The nearest other sample is of another class for ${percent(classes.ewca.error)} of ${counted(classes.asked, 'sample')} by EWCA's scores, and for ${percent(classes.pca.error)} by PCA's.`;
   let matrix: SVGElement | null = null;
   const show = (key: string): void => {
     const { counts } = classes[key as keyof Pick<Classes, 'ewca' | 'pca'>];
-    matrix = confusionMatrix(labels.names, counts, `Confusion matrix by the scores of ${key === 'ewca' ? 'EWCA' : 'PCA'}`, drawingWidth(byId('confusion')));
+    matrix = confusionMatrix(names, counts, `Confusion matrix by the scores of ${key === 'ewca' ? 'EWCA' : 'PCA'}`, drawingWidth(byId('confusion')));
     byId('confusion').replaceChildren(matrix);
   };
   segments(byId('confusion-of'), [['ewca', 'EWCA'], ['pca', 'PCA']], 'ewca', show);

@@ -1,22 +1,40 @@
 // Colours that people with any colour vision can tell apart, and that differ in lightness too.
 
-/** Okabe and Ito's, in the order of the project's other figures; classes beyond them differ in shape. */
-const CLASSES_LIGHT = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#333333', '#56b4e9', '#d55e00', '#8c8c8c'];
-const CLASSES_DARK = ['#4ea5e0', '#f0b429', '#2fc79b', '#e59ac4', '#f2f2f2', '#9ad6ff', '#ff7f3f', '#a5a5a5'];
+/** Okabe and Ito's, in the order of the project's other figures. */
+const FEW_LIGHT = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#333333', '#56b4e9', '#d55e00', '#8c8c8c'];
+const FEW_DARK = ['#4ea5e0', '#f0b429', '#2fc79b', '#e59ac4', '#f2f2f2', '#9ad6ff', '#ff7f3f', '#a5a5a5'];
+/** For more classes than that: chosen by search, so that any two differ as much as can be for all eyes. The next twelve are paler, and those
+ * after them darker. */
+const MANY_LIGHT = ['#0072b2', '#e69f00', '#007755', '#ff2277', '#4422aa', '#99dd77', '#d55e00', '#ff99ff', '#664411', '#0000ff', '#662255', '#ff22ff'];
+const MANY_DARK = ['#4ea5e0', '#f0b429', '#009966', '#ff11aa', '#9922ff', '#aaff77', '#ff7f3f', '#ffaabb', '#66ffff', '#ee0044', '#7766dd', '#eeeebb'];
 
-type Rgb = [number, number, number];
+export type Rgb = [number, number, number];
 
-export type Shape = 'circle' | 'square' | 'triangle' | 'diamond';
-const SHAPES: Shape[] = ['circle', 'square', 'triangle', 'diamond'];
+export type Shape = 'circle' | 'square' | 'triangle' | 'diamond' | 'down' | 'plus' | 'star' | 'cross';
+const SHAPES: Shape[] = ['circle', 'square', 'triangle', 'diamond', 'down', 'plus', 'star', 'cross'];
 
-export function classColour(index: number, dark: boolean): string {
-  const colours = dark ? CLASSES_DARK : CLASSES_LIGHT;
-  return colours[index % colours.length]!;
+/** The colours of some classes: the data's own, where they have any. */
+export function classColours(classes: { names: string[]; colours: string[] | null }, dark: boolean): string[] {
+  const count = classes.names.length;
+  if (classes.colours) return classes.colours;
+  const few = count <= FEW_LIGHT.length;
+  const base = few ? (dark ? FEW_DARK : FEW_LIGHT) : dark ? MANY_DARK : MANY_LIGHT;
+  return Array.from({ length: count }, (_, at) => shaded(base[at % base.length]!, Math.floor(at / base.length) % 3));
 }
 
-/** Colour and shape repeat with different periods, so that 8 x 4 pairs are distinct. */
-export function classShape(index: number): Shape {
-  return SHAPES[(index + Math.floor(index / CLASSES_LIGHT.length)) % SHAPES.length]!;
+export const missingColour = (dark: boolean): string => (dark ? '#5d6470' : '#b9bfc7');
+
+/** A colour as it is, paler, or darker. */
+function shaded(colour: string, tier: number): string {
+  if (tier === 0) return colour;
+  const towards = tier === 1 ? 255 : 0;
+  const mixed = rgb(colour).map((value) => Math.round(value + (towards - value) * 0.45));
+  return `#${mixed.map((value) => value.toString(16).padStart(2, '0')).join('')}`;
+}
+
+/** Colours and shapes repeat with different periods, so that few classes have four shapes, and 96 of many differ in one or both. */
+export function classShape(index: number, count: number): Shape {
+  return count <= FEW_LIGHT.length ? SHAPES[index % 4]! : SHAPES[(index + Math.floor(index / MANY_LIGHT.length)) % SHAPES.length]!;
 }
 
 // Viridis (public domain), without its palest end in light mode and its darkest in dark mode.

@@ -4,6 +4,8 @@ import { svg } from './dom';
 import { count, number, percent } from './text';
 
 const ROW = 22;
+/** Letters of a name that stands above a column. */
+const MOST_LETTERS = 14;
 
 /** The width to draw at: text keeps its size on narrow screens. */
 export function drawingWidth(host: HTMLElement): number {
@@ -11,7 +13,7 @@ export function drawingWidth(host: HTMLElement): number {
 }
 
 /** A name that fits into so many characters. */
-function short(name: string, length: number): string {
+export function short(name: string, length: number): string {
   const characters = [...name];
   return characters.length <= length ? name : `${characters.slice(0, length - 1).join('')}\u2026`;
 }
@@ -90,7 +92,10 @@ export function confusionMatrix(names: string[], counts: number[][], label: stri
   const classes = names.length;
   const left = width < 420 ? 80 : 104;
   const size = Math.min(64, Math.max(14, (width - left - 12) / classes));
-  const top = 46;
+  // Names lie flat where all of them fit, and stand where they do not.
+  const widest = Math.max(...names.map((name) => [...name].length));
+  const flat = widest * 7.2 < size - 4;
+  const top = flat ? 46 : 34 + Math.min(MOST_LETTERS, widest) * 6.8;
   const totals = counts.map((row) => row.reduce((sum, value) => sum + value, 0));
   const roomy = size >= 26;
   const cells = counts.flatMap((row, i) => row.map((value, j) => {
@@ -101,10 +106,14 @@ export function confusionMatrix(names: string[], counts: number[][], label: stri
     const shown = text(x + size / 2, y + size / 2 + 4, value || roomy ? String(value) : '', value && part > 0.55 ? 'strong' : 'value', 'middle');
     return svg('g', {}, cell, shown);
   }));
-  const letters = Math.max(2, Math.floor(size / 7));
+  const above = (name: string, x: number): SVGElement => {
+    const head = text(x, top - 8, short(name, MOST_LETTERS), 'name', flat ? 'middle' : 'start');
+    if (!flat) head.setAttribute('transform', `rotate(-90 ${x} ${top - 8}) translate(0 4)`);
+    return titled(head, name);
+  };
   const heads = names.flatMap((name, at) => [
-    text(left - 8, top + at * size + size / 2 + 4, short(name, Math.floor((left - 8) / 7)), 'name', 'end'),
-    titled(text(left + at * size + size / 2, top - 8, short(name, letters), 'name', 'middle'), name),
+    titled(text(left - 8, top + at * size + size / 2 + 4, short(name, Math.floor((left - 8) / 7)), 'name', 'end'), name),
+    above(name, left + at * size + size / 2),
   ]);
   return drawing(Math.max(width, left + classes * size + 12), top + classes * size + 8, label,
     text(left + (classes * size) / 2, 16, 'class of the nearest neighbour', 'value', 'middle'),

@@ -2,38 +2,24 @@
 
 import { FONT, save, saveText, styleColour } from './dom';
 
-export interface LegendEntry { colour: string; text: string }
-
-/** Saves a canvas with a title above it and a legend beside it. */
-export function savePng(name: string, title: string, canvas: HTMLCanvasElement, legend: LegendEntry[] = []): void {
+/** Saves a canvas with a title above it. */
+export function savePng(name: string, title: string, canvas: HTMLCanvasElement): void {
   const scale = devicePixelRatio || 1;
-  const font = FONT.replace('12px', `${12 * scale}px`);
   const out = document.createElement('canvas');
   const context = out.getContext('2d')!;
-  context.font = font;
-  const widest = Math.max(0, ...legend.map((entry) => context.measureText(entry.text).width));
-  const aside = legend.length ? widest + 40 * scale : 0;
   const above = 34 * scale;
-  out.width = Math.ceil(canvas.width + aside + 16 * scale);
-  out.height = Math.ceil(Math.max(canvas.height, legend.length * 18 * scale) + above + 8 * scale);
+  out.width = Math.ceil(canvas.width + 16 * scale);
+  out.height = Math.ceil(canvas.height + above + 8 * scale);
   context.fillStyle = styleColour('card');
   context.fillRect(0, 0, out.width, out.height);
   context.drawImage(canvas, 8 * scale, above);
   context.fillStyle = styleColour('ink');
   context.font = `600 ${FONT.replace('12px', `${14 * scale}px`)}`;
   context.fillText(title, 12 * scale, 22 * scale, out.width - 24 * scale);
-  context.font = font;
-  legend.forEach((entry, at) => {
-    const y = above + (at + 0.5) * 18 * scale;
-    context.fillStyle = entry.colour;
-    context.fillRect(canvas.width + 16 * scale, y, 10 * scale, 10 * scale);
-    context.fillStyle = styleColour('ink');
-    context.fillText(entry.text, canvas.width + 32 * scale, y + 9 * scale);
-  });
   out.toBlob((blob) => blob && save(`${name}.png`, blob), 'image/png');
 }
 
-const STYLED = ['fill', 'stroke', 'stroke-width', 'font-family', 'font-size', 'font-weight', 'text-anchor', 'opacity'];
+const STYLED = ['fill', 'stroke', 'stroke-width', 'stroke-dasharray', 'font-family', 'font-size', 'font-weight', 'text-anchor', 'opacity'];
 
 /** The text of an SVG file: the drawing with the style that it has on the page. */
 function svgText(drawing: SVGElement): string {
@@ -46,10 +32,16 @@ function svgText(drawing: SVGElement): string {
     copies[at]!.removeAttribute('class');
   });
   const box = drawing.getAttribute('viewBox')?.split(' ') ?? ['0', '0', '600', '400'];
-  copy.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
-  copy.setAttribute('width', box[2]!);
-  copy.setAttribute('height', box[3]!);
-  return `<?xml version="1.0" encoding="UTF-8"?>\n${new XMLSerializer().serializeToString(copy)}\n`;
+  return fileText(copy, box[2]!, box[3]!);
+}
+
+/** The text of an SVG file of this size. */
+export function fileText(drawing: SVGElement, width: string, height: string): string {
+  drawing.setAttribute('width', width);
+  drawing.setAttribute('height', height);
+  // XML has no place for most control characters, which names from files of strangers may hold.
+  const text = new XMLSerializer().serializeToString(drawing).replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd');
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${text}\n`;
 }
 
 export function saveSvg(name: string, drawing: SVGElement): void {

@@ -1,7 +1,8 @@
 // The plan as a picture: a canvas of blocks, with class squares, that can be zoomed.
 
 import { numbers } from './arrays';
-import { classColour, gradient, heat } from './colours';
+import type { ClassColumn } from './annotations';
+import { classColours, gradient, heat, missingColour } from './colours';
 import { FONT, isDark, styleColour } from './dom';
 import { type Window, moved, zoomed } from './geometry';
 import { type Camera, onKeys, onWheel } from './input';
@@ -25,7 +26,7 @@ export class HeatMapView implements Camera {
   top = 1;
   private map!: HeatMap;
   private values: Float64Array = new Float64Array();
-  private names: string[] = [];
+  private label: ClassColumn | null = null;
   private readonly image = document.createElement('canvas');
   private window: Window = { x0: 0, x1: 1, y0: 0, y1: 1 };
 
@@ -36,9 +37,9 @@ export class HeatMapView implements Camera {
     this.listen();
   }
 
-  show(map: HeatMap, classNames: string[]): void {
+  show(map: HeatMap, label: ClassColumn | null): void {
     this.map = map;
-    this.names = classNames;
+    this.label = label;
     this.values = numbers(map.values);
     this.top = darkest(this.values);
     this.reset();
@@ -112,8 +113,10 @@ export class HeatMapView implements Camera {
     context.imageSmoothingEnabled = false;
     context.drawImage(this.image, x0 * blocks, y0 * blocks, (x1 - x0) * blocks, (y1 - y0) * blocks, MARGIN, MARGIN, inner, inner);
     context.lineWidth = 2;
+    const dark = isDark();
+    const colours = this.label ? classColours(this.label, dark) : [];
     for (const square of squares) {
-      context.strokeStyle = classColour(square.class, isDark());
+      context.strokeStyle = colours[square.class] ?? missingColour(dark);
       context.strokeRect(px(square.from), py(square.from), px(square.to) - px(square.from), py(square.to) - py(square.from));
     }
     context.restore();
@@ -124,7 +127,7 @@ export class HeatMapView implements Camera {
     context.fillStyle = styleColour('quiet');
     context.textAlign = 'center';
     for (const square of squares) {
-      const name = this.names[square.class] ?? '';
+      const name = this.label?.names[square.class] ?? '';
       const place = (from: number, to: number): [number, number] => {
         const [start, end] = [Math.max(MARGIN, from), Math.min(side, to)];
         return [(start + end) / 2, end - start];

@@ -2,6 +2,8 @@
 
 import { convergence, pathCharts } from './charts';
 import { classes } from './classes';
+import { components } from './components';
+import { covariates } from './covariates';
 import { byId, el, isDark } from './dom';
 import { Embedding } from './embedding/embedding';
 import { loadings } from './loadings';
@@ -21,13 +23,16 @@ declare global {
 }
 
 const report = JSON.parse(byId('report').textContent!) as Report;
-overview(report);
-const embedding = new Embedding(report, new Samples(report));
+const samples = new Samples(report);
+overview(report, samples);
+const embedding = new Embedding(report, samples);
 const paths = pathCharts(report, () => embedding.step() ?? report.path?.current ?? null, (step) => embedding.goTo(step));
 embedding.changed = () => paths.forEach((plot) => plot.redraw(false, false));
-const planSection = plan(report);
+const planSection = plan(report, samples);
+components(report);
 loadings(report);
 classes(report);
+covariates(report);
 const courses = convergence(report);
 byId('version').textContent = `Made by ewca ${report.version}.`;
 byId('licences').textContent = `This page bundles:\n\n${LICENCES}`;

@@ -2,6 +2,7 @@ import { byId, isDark } from './dom';
 import { savePng } from './figures';
 import { HeatMapView, heatGradient } from './heatmap';
 import type { Report } from './report';
+import type { Samples } from './samples';
 import { segments } from './segments';
 import { fileStem, percent } from './text';
 
@@ -9,8 +10,7 @@ const ORDERS = { label: 'Class', similarity: 'Similarity' };
 
 export interface PlanSection { restyle(): void; view: HeatMapView }
 
-export function plan(report: Report): PlanSection {
-  const names = report.labels?.names ?? [];
+export function plan(report: Report, { label }: Samples): PlanSection {
   let map = report.heat_maps[0]!;
   const view = new HeatMapView(byId('heat'), (cell) => {
     byId('cell').textContent = cell
@@ -19,7 +19,7 @@ export function plan(report: Report): PlanSection {
   });
   const show = (key: string): void => {
     map = report.heat_maps.find((candidate) => candidate.key === key) ?? map;
-    view.show(map, names);
+    view.show(map, label);
     byId('heat-middle').textContent = percent(view.top / 2);
     byId('heat-top').textContent = `\u2265 ${percent(view.top)}`;
     byId('plan-note').textContent = (map.single ? 'One row for each sample; every row sums to 100%. ' : 'Means over blocks of samples. ')

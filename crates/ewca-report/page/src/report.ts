@@ -56,6 +56,20 @@ export type Convergence = {
   sought: boolean,
 };
 
+/** How strongly an annotation goes with a component. */
+export type Covariate = {
+  /** The component, as in `ewca2`. */
+  component: string,
+  /** The name of the annotation. */
+  column: string,
+  /** What the effect is, in words: eta squared, or rank correlation. */
+  effect_name: string,
+  /** The effect. */
+  effect: number,
+  /** The probability of one as large by chance, corrected for the number of tests. */
+  p: number,
+};
+
 /** What was fitted. */
 export type Data = {
   /** The file, without folders. */
@@ -64,8 +78,6 @@ export type Data = {
   samples: number,
   /** All features. */
   features: number,
-  /** The column of the classes. */
-  label: string | null,
   /** What was done to the table before the fit, in words. */
   preprocessing: Array<string>,
 };
@@ -106,14 +118,6 @@ export type HeatMap = {
 
 /** The orders of the samples along the sides of a heat map. */
 export type HeatMapOrder = "label" | "similarity";
-
-/** Classes of the samples that are shown. */
-export type Labels = {
-  /** The classes, sorted. */
-  names: Array<string>,
-  /** The class of each sample, in 16 bits. */
-  classes: string,
-};
 
 /** Loadings of features. */
 export type Loadings = {
@@ -167,8 +171,11 @@ export type Report = {
   shown: number,
   /** Their names; their numbers from 1 when there are none. */
   ids: Array<string> | null,
-  /** Their classes. */
-  labels: Labels | null,
+  /** What is known of them besides their features. The first one with classes is the default colour, and its classes are those
+   * that are compared. */
+  annotations: Array<ShownAnnotation>,
+  /** Which annotation goes with which component. */
+  covariates: Array<Covariate>,
   /** Where they are, in several ways. */
   views: Array<View>,
   /** Over how many samples each of them spreads. */
@@ -188,6 +195,35 @@ export type Report = {
   /** How the classes are kept apart. */
   classes: Classes | null,
 };
+
+/** A column of what is known of the samples that are shown. */
+export type ShownAnnotation = {
+  /** Its name. */
+  name: string,
+  /** Its values. */
+  values: ShownValues,
+};
+
+/** The classes of the samples. */
+export type ShownClasses = {
+  /** Their names, in order. */
+  names: Array<string>,
+  /** The class of each sample, in 16 bits; 65535 where it is missing. */
+  codes: string,
+  /** The colour of each class, where the data have their own. */
+  colours: Array<string> | null,
+};
+
+/** A number of each sample. */
+export type ShownNumbers = {
+  /** The numbers. */
+  column: Column,
+  /** The samples whose number is missing, in 32 bits. */
+  missing: string,
+};
+
+/** The values of an annotation. */
+export type ShownValues = { "kind": "classes" } & ShownClasses | { "kind": "numbers" } & ShownNumbers;
 
 /** How far a class is from the others. */
 export type Silhouette = {
@@ -221,6 +257,8 @@ export type Step = {
   loss: number,
   /** The part of the variance that is explained. */
   explained: number,
+  /** The same by component. */
+  ratios: Array<number>,
   /** The part of the samples whose nearest other one is of another class. */
   error: number | null,
   /** Whether the fit has collapsed. */
@@ -239,6 +277,8 @@ export type View = {
   name: string,
   /** The names of the axes. */
   axes: Array<string>,
+  /** The part of the variance that each of them has, where that is known. */
+  ratios: Array<number>,
   /** One column per axis. */
   columns: Array<Column>,
 };

@@ -1,11 +1,13 @@
 import { numbers, shorts, words } from './arrays';
+import { type Annotation, type ClassColumn, decoded, isClasses } from './annotations';
 import type { Report } from './report';
 
 /** The samples that are shown, decoded where it is cheap and needed everywhere. */
 export class Samples {
   readonly count: number;
-  readonly classNames: string[];
-  readonly classes: Uint16Array | null;
+  readonly annotations: Annotation[];
+  /** The first annotation with classes: the default colour. */
+  readonly label: ClassColumn | null;
   readonly perplexities: Float64Array;
   readonly partnerCount: number;
   private readonly ids: string[] | null;
@@ -16,8 +18,8 @@ export class Samples {
   constructor(report: Report) {
     this.count = report.shown;
     this.ids = report.ids;
-    this.classNames = report.labels?.names ?? [];
-    this.classes = report.labels ? shorts(report.labels.classes) : null;
+    this.annotations = report.annotations.map(decoded);
+    this.label = this.annotations.find(isClasses) ?? null;
     this.perplexities = numbers(report.perplexities);
     this.partnerCount = report.partners.count;
     this.partnerSamples = words(report.partners.samples);
@@ -29,15 +31,9 @@ export class Samples {
     return this.ids ? this.ids[sample]! : String(sample + 1);
   }
 
-  label(sample: number): string | null {
-    return this.classes ? this.classNames[this.classes[sample]!]! : null;
-  }
-
-  /** How many of some samples each class has. */
-  classCounts(among: Iterable<number>): number[] {
-    const counts = this.classNames.map(() => 0);
-    if (this.classes) for (const sample of among) counts[this.classes[sample]!]!++;
-    return counts;
+  /** The class of a sample by the default annotation, where it is known. */
+  labelOf(sample: number): string | null {
+    return this.label?.names[this.label.codes[sample]!] ?? null;
   }
 
   ownShare(sample: number): number {

@@ -58,3 +58,14 @@ export function fileStem(name: string): string {
   const stem = name.replace(/\.(csv|tsv|txt|npy|npz|parquet|arrow|mat|mtx|h5ad)?(\.(gz|zst))?$/i, '');
   return stem.replace(/[^\p{L}\p{N}._-]+/gu, '_').replace(/^[._-]+/, '').slice(0, 60) || 'ewca';
 }
+
+/** About `wanted` round numbers from `low` to `high`. */
+export function ticks(low: number, high: number, wanted: number): number[] {
+  const rough = (high - low) / Math.max(1, wanted);
+  if (!(rough > 0) || !Number.isFinite(rough)) return [];
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * (rough / power > 5 ? 10 : rough / power > 2 ? 5 : rough / power > 1 ? 2 : 1);
+  const first = Math.ceil(low / step - 1e-9);
+  const count = Math.floor(high / step + 1e-9) - first;
+  return Array.from({ length: count + 1 }, (_, at) => (first + at) * step);
+}

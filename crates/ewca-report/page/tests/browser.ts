@@ -44,7 +44,8 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-export async function open(file: string, options: BrowserContextOptions = {}): Promise<Page> {
+/** Opens a page, perhaps with something after '#' in its address. */
+export async function open(file: string, options: BrowserContextOptions = {}, hash = ''): Promise<Page> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, acceptDownloads: true, ...options });
   const page = await context.newPage();
   const address = pathToFileURL(file).href;
@@ -61,7 +62,7 @@ export async function open(file: string, options: BrowserContextOptions = {}): P
   page.on('request', (request) => {
     if (request.url().split('#')[0] !== address && !/^(blob|data):/.test(request.url())) heard.push(`request: ${request.url()}`);
   });
-  await page.goto(address);
+  await page.goto(address + hash);
   await page.waitForFunction(() => window.ewcaReport !== undefined);
   return page;
 }
@@ -72,7 +73,7 @@ export async function close(page: Page): Promise<void> {
   assert.deepEqual(complaints.get(page), []);
 }
 
-export const openDemo = (options: BrowserContextOptions = {}): Promise<Page> => open(join(folder, 'demo/report.html'), options);
+export const openDemo = (options: BrowserContextOptions = {}, hash = ''): Promise<Page> => open(join(folder, 'demo/report.html'), options, hash);
 
 /** The page at rest: no transition is under way. */
 export const settle = async (page: Page): Promise<void> => {

@@ -114,7 +114,7 @@ describe('embedding', () => {
     const { name, bytes } = await download(page, '#selection-csv');
     assert.equal(name, 'khan2001-selection.csv');
     const rows = bytes.toString().trimEnd().split('\r\n');
-    assert.equal(rows[0], 'id,label,ewca1,ewca2,ewca3,ewca4,ewca5');
+    assert.equal(rows[0], 'id,class,ewca1,ewca2,ewca3,ewca4,ewca5');
     assert.deepEqual(rows.slice(1).map((row) => row.split(',')[0]), listed);
     await page.locator('#selection-clear').click();
     assert.equal(await page.locator('#selection > *').count(), 0);
@@ -162,6 +162,49 @@ describe('embedding', () => {
     await calm.locator('#views label', { hasText: 'PCA' }).click();
     assert.deepEqual((await positions(calm)).map(Math.round), pca.map(Math.round));
     await close(calm);
+  });
+
+  test('the axes say what they are, and their range follows the view', async () => {
+    const page = await openDemo();
+    const range = (): Promise<number[]> => page.evaluate(() => {
+      const { x, y } = window.ewcaReport.embedding.scatter.plot.scales;
+      return [x!.min!, x!.max!, y!.min!, y!.max!];
+    });
+    /** How much wider the axes are than what is shown. */
+    const slack = async (): Promise<number> => {
+      const [x0, x1] = await range();
+      const { low, high } = await page.evaluate(() => {
+        const { views } = window.ewcaReport.report;
+        const key = document.querySelector<HTMLInputElement>('#views input:checked')!.value;
+        return views.find((view) => view.key === key)!.columns[Number(document.querySelector<HTMLSelectElement>('#x-axis')!.value)]!;
+      });
+      return Math.abs((x1! - x0!) / (1.1 * (high - low)) - 1);
+    };
+    const title = (): Promise<string> => page.evaluate(() => window.ewcaReport.embedding.titles()[0]);
+    assert.match(await title(), /^ewca1 \(1\d\.\d% of variance\)$/);
+    await page.locator('#zoom-in').click();
+    await page.locator('#views label', { hasText: 't-SNE' }).click();
+    await settle(page);
+    assert.equal(await title(), 't-SNE 1');
+    assert.ok((await slack()) < 1e-6, 'who had zoomed in sees all of another view');
+    await page.locator('#views label', { hasText: 'EWCA' }).click();
+    await page.waitForTimeout(120);
+    await page.locator('#views label', { hasText: 'PCA' }).click();
+    await settle(page);
+    assert.ok((await slack()) < 1e-6, 'also when a transition was cut short');
+    assert.match(await title(), /^pc1 \(\d\d\.\d% of variance\)$/);
+    await page.locator('#x-axis').selectOption({ label: 'pc4' });
+    await settle(page);
+    assert.ok((await slack()) < 1e-6, 'and of another axis');
+    await page.locator('#epsilon').fill('12');
+    await settle(page);
+    await page.locator('#zoom-in').click();
+    await page.waitForTimeout(50);
+    const zoomed = await range();
+    await page.locator('#epsilon').fill('11');
+    await settle(page);
+    assert.deepEqual(await range(), zoomed, 'along epsilon one stays where one has zoomed');
+    await close(page);
   });
 
   test('zoom, pan and keys', async () => {

@@ -16,15 +16,22 @@ describe('overview', () => {
     assert.equal(await page.locator('h1').textContent(), 'khan2001.csv.gz');
     assert.equal(await page.title(), 'khan2001.csv.gz - EWCA report');
     assert.match((await page.locator('#shape').textContent())!, /^63 samples × 2,308 features · 4 classes \(class\) · 5 components/);
-    assert.match((await page.locator('#verdict').textContent())!, /^Sound\. Converged; plan accurate to \de-\d+; not collapsed\.$/);
+    assert.match((await page.locator('#verdict').textContent())!, /^Fit OK\. Converged; plan accurate to \de-\d+; not collapsed\.$/);
     assert.equal(await page.locator('#warnings > *').count(), 0);
     assert.match((await page.locator('#facts').textContent())!, /Components5 of 62 possible/);
     assert.equal(await page.locator('#variance rect.ewca').count(), 7, 'five components, all of them, and the legend');
     const { name, bytes } = await download(page, '#variance-svg');
     assert.equal(name, 'khan2001-variance.svg');
     assert.match(bytes.toString(), /^<\?xml[^]*<svg[^]*fill="rgb\(0, 114, 178\)"/);
+    const scree = await download(page, '#scree-svg');
+    assert.equal(scree.name, 'khan2001-scree.svg');
+    assert.equal(await page.locator('#scree circle').count(), 10, 'five components, of EWCA and PCA');
+    assert.match(scree.bytes.toString(), /<polyline[^>]*fill="none"[^>]*stroke="rgb\(0, 114, 178\)"/);
+    // The plot comes first, what the solver did last.
+    const order = await page.locator('main > section').evaluateAll((sections) => sections.map((section) => section.id));
+    assert.deepEqual([order[0], ...order.slice(-2)], ['embedding', 'fit', 'about']);
     const links = await page.locator('#contents a').allTextContents();
-    assert.deepEqual(links, ['Overview', 'Embedding', 'Along epsilon', 'Plan', 'Loadings', 'Classes', 'Convergence', 'About']);
+    assert.deepEqual(links, ['Embedding', 'Along epsilon', 'Components', 'Plan', 'Loadings', 'Classes', 'The fit', 'About']);
     assert.match((await page.locator('#licences').textContent())!, /uPlot[^]*MIT License/);
     await close(page);
   });
@@ -34,7 +41,7 @@ describe('overview', () => {
     writeFileSync(join(folder, 'plain.csv'), `a,b,c\n${lines.join('\n')}\n`);
     execFileSync(EWCA, ['fit', join(folder, 'plain.csv'), '-q', '--epsilon', '500', '--allow-unconverged', '-o', join(folder, 'plain'), '--report', join(folder, 'plain.html')], { stdio: 'ignore' });
     const page = await open(join(folder, 'plain.html'));
-    assert.match((await page.locator('#overview > :nth-child(2)').textContent())!, /^Warning\. The fit has collapsed: epsilon is too large/);
+    assert.match((await page.locator('main > .title + #warnings > :first-child').textContent())!, /^Warning\. The fit has collapsed: epsilon is too large/);
     assert.match((await page.locator('#verdict').textContent())!, /^Take care\..*; collapsed\.$/);
     for (const absent of ['#path', '#classes', '#slider']) assert.equal(await page.locator(absent).isVisible(), false, absent);
     assert.deepEqual(await page.locator('#views label').allTextContents(), ['EWCA', 'PCA', 'Barycentric']);
@@ -42,6 +49,7 @@ describe('overview', () => {
     assert.deepEqual(await page.locator('#colour option').allTextContents(), ['perplexity', 'a feature', 'nothing']);
     await page.locator('#colour').selectOption('none');
     assert.equal(await page.locator('#legend > *').count(), 0);
+    assert.equal(await page.locator('#covariates').isVisible(), false);
     await close(page);
   });
 
@@ -149,6 +157,26 @@ describe('classes and convergence', () => {
       assert.equal(figure.name, name);
       assert.match(figure.bytes.toString(), /<svg[^]*<\/svg>/);
     }
+    await close(page);
+  });
+
+  test('names beside the confusion matrix do not overlap', async () => {
+    const kinds = ['fibroblast of the lung', 'endothelial cell', 'natural killer cell', 'monocyte', 'regulatory T cell', 'plasma cell', 'B', 'mast cell', 'goblet cell'];
+    const lines = Array.from({ length: 90 }, (_, i) => `${kinds[i % 9]},${Math.sin(i * 1.7) + (i % 9)},${Math.cos(i * 2.3)},${Math.sin(i * 0.37 + 1) - (i % 3)}`);
+    writeFileSync(join(folder, 'kinds.csv'), `kind,a,b,c\n${lines.join('\n')}\n`);
+    execFileSync(EWCA, ['fit', join(folder, 'kinds.csv'), '-q', '-k', '2', '--label', 'kind', '-o', join(folder, 'kinds'), '--report', join(folder, 'kinds.html')]);
+    const page = await open(join(folder, 'kinds.html'));
+    const overlaps = await page.locator('#confusion text.name').evaluateAll((names) => {
+      const boxes = names.map((name) => name.getBoundingClientRect());
+      const apart = (a: DOMRect, b: DOMRect): boolean => a.right <= b.left + 1 || b.right <= a.left + 1 || a.bottom <= b.top + 1 || b.bottom <= a.top + 1;
+      return boxes.flatMap((a, i) => boxes.slice(0, i).flatMap((b, j) => (apart(a, b) ? [] : [`${names[i]!.textContent} over ${names[j]!.textContent}`])));
+    });
+    assert.deepEqual(overlaps, []);
+    const [drawing, top] = await page.locator('#confusion').evaluate((host) => [
+      host.getBoundingClientRect().top, Math.min(...[...host.querySelectorAll('text')].map((text) => text.getBoundingClientRect().top)),
+    ]);
+    assert.ok(top! >= drawing! - 1, 'and stay inside the drawing');
+    await page.locator('#confusion').screenshot({ path: join(VIEWS, 'confusion.png') });
     await close(page);
   });
 
@@ -266,10 +294,10 @@ describe('hostile names', () => {
     const ending = '</script><script>window.pwned=3</script>';
     const formula = '=cmd()';
     const labels = [image, formula, '"><b>bold</b>'];
-    const ids = [formula, script, ending, '@SUM(A1)', '{{data}}', 'a\u2028line', "'; alert(1); '", '&lt;b&gt;', '__proto__'];
+    const ids = [formula, script, ending, '@SUM(A1)', '{{data}}', 'a\u2028line', 'bell\u0007', "'; alert(1); '", '&lt;b&gt;', '__proto__'];
     const features = [script, formula, ending, 'constructor', image];
     const quoted = (cell: string): string => `"${cell.replaceAll('"', '""')}"`;
-    const rows = ids.concat(Array.from({ length: 21 }, (_, at) => `plain ${at}`)).map((id, at) =>
+    const rows = ids.concat(Array.from({ length: 20 }, (_, at) => `plain ${at}`)).map((id, at) =>
       [id, labels[at % 3]!, ...features.map((_, j) => String(Math.sin(at * (j + 1.3)) + (at % 3) * (j === 0 ? 4 : 1)))].map(quoted).join(','));
     const file = join(folder, '<img src=x onerror=window.pwned=4>.csv');
     writeFileSync(file, `${['name', 'kind', ...features].map(quoted).join(',')}\n${rows.join('\n')}\n`);
@@ -311,6 +339,25 @@ describe('hostile names', () => {
     const drawing = await download(page, '#loadings-svg');
     assert.ok(!/[\\/<>]/.test(drawing.name), drawing.name);
     assert.equal(drawing.bytes.toString().match(/<(script|img)/), null);
+
+    // A figure with all names on it is an SVG, and a picture of it can be made.
+    await page.locator('#more summary').click();
+    await page.locator('#colour').selectOption({ label: 'kind' });
+    await page.locator('#arrows').selectOption('longest');
+    await page.locator('#labels').selectOption('all');
+    await page.locator('#outlines').selectOption('hulls');
+    const figure = (await download(page, '#embedding-svg')).bytes.toString();
+    const read = await page.evaluate((text) => {
+      const drawing = new DOMParser().parseFromString(text, 'image/svg+xml');
+      return {
+        broken: drawing.querySelectorAll('parsererror').length,
+        foreign: drawing.querySelectorAll('script, img, image, foreignObject, b').length,
+        texts: [...drawing.querySelectorAll('text')].map((element) => element.textContent!),
+      };
+    }, figure);
+    assert.deepEqual([read.broken, read.foreign], [0, 0]);
+    for (const wanted of [labels[2]!, script, formula]) assert.ok(read.texts.includes(wanted), wanted);
+    assert.ok(isPng((await download(page, '#embedding-png')).bytes));
 
     // Nothing ran, and no element came out of a name.
     const harm = await page.evaluate(() => ({

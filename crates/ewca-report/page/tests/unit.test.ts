@@ -2,11 +2,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { floats, numbers, shorts, words } from '../src/arrays';
 import { collapseFrom } from '../src/charts';
-import { classColour, classShape, continuous, heat } from '../src/colours';
+import { classColours, classShape, continuous, heat, missingColour, rgb } from '../src/colours';
 import { Projection, around, eased, enclosed, inside, moved, nearest, zoomed } from '../src/geometry';
 import { darkest } from '../src/heatmap';
 import { extremes } from '../src/loadings';
-import { count, counted, csv, csvCell, fileStem, number, percent, tick } from '../src/text';
+import { ellipse, hull, outliers } from '../src/outlines';
+import { arrows, byName, longest } from '../src/embedding/arrows';
+import { Turn, reach } from '../src/embedding/turn';
+import { crc } from '../src/raster';
+import { count, counted, csv, csvCell, fileStem, number, percent, tick, ticks } from '../src/text';
 
 const base64 = (bytes: number[]): string => Buffer.from(bytes).toString('base64');
 
@@ -97,10 +101,51 @@ test('the darkest share is not an outlier', () => {
   assert.equal(darkest([0, 0]), 1);
 });
 
-test('classes differ in colour or shape, on light and dark', () => {
+/** Lightness and the two opponents of CIE L*a*b*, of a colour as people with full or without red or green cones see it. */
+function seen(colour: string, matrix: number[][]): number[] {
+  const linear = rgb(colour).map((value) => value / 255).map((value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4));
+  const times = (rows: number[][], vector: number[]): number[] => rows.map((row) => row.reduce((sum, value, at) => sum + value * vector[at]!, 0));
+  const xyz = times([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]], times(matrix, linear).map((value) => Math.min(1, Math.max(0, value))));
+  const [x, y, z] = [xyz[0]! / 0.9505, xyz[1]!, xyz[2]! / 1.089].map((value) => (value > 0.008856 ? Math.cbrt(value) : 7.787 * value + 16 / 116));
+  return [116 * y! - 16, 500 * (x! - y!), 200 * (y! - z!)];
+}
+
+// Machado, Oliveira and Fernandes 2009, at full severity.
+const EYES = {
+  all: [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+  protanopia: [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+  deuteranopia: [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
+};
+
+const classes = (count: number, colours: string[] | null = null): { names: string[]; colours: string[] | null } =>
+  ({ names: Array.from({ length: count }, (_, at) => String(at)), colours });
+
+test('the colours of classes are told apart by every eye', () => {
   for (const dark of [false, true]) {
-    const looks = Array.from({ length: 32 }, (_, at) => `${classColour(at, dark)} ${classShape(at)}`);
-    assert.equal(new Set(looks).size, 32);
+    for (const count of [8, 12]) {
+      const colours = [...classColours(classes(count), dark), missingColour(dark)];
+      for (const [eye, matrix] of Object.entries(EYES)) {
+        const places = colours.map((colour) => seen(colour, matrix));
+        places.forEach((a, i) => places.slice(0, i).forEach((b, j) => {
+          const distance = Math.hypot(...a.map((value, at) => value - b[at]!));
+          // Okabe and Ito's grey and pink are the nearest two; their shapes differ.
+          const least = count === 12 ? (eye === 'all' ? 30 : 14) : eye === 'all' ? 19 : 7.5;
+          assert.ok(distance > least, `${colours[i]} and ${colours[j]} by ${eye}, dark: ${dark}: ${distance}`);
+        }));
+      }
+    }
+  }
+});
+
+test('many classes differ in colour or shape, on light and dark', () => {
+  for (const dark of [false, true]) {
+    for (const count of [8, 40, 96]) {
+      const looks = classColours(classes(count), dark).map((colour, at) => `${colour} ${classShape(at, count)}`);
+      assert.equal(new Set(looks).size, count);
+    }
+    // Where points are too many for shapes, colours alone.
+    assert.equal(new Set(classColours(classes(36), dark)).size, 36);
+    assert.deepEqual(classColours(classes(2, ['#123456', '#abcdef']), dark), ['#123456', '#abcdef'], "the data's own");
   }
 });
 
@@ -114,4 +159,53 @@ test('ramps become monotonically lighter or darker', () => {
     assert.ok(values.every((value, at) => at === 0 || value > values[at - 1]!));
   }
   assert.deepEqual(heat(Number.NaN, false), [255, 255, 255]);
+});
+
+test('hulls, ellipses and outliers', () => {
+  assert.deepEqual(hull([[0, 0], [2, 0], [1, 1], [2, 2], [0, 2], [1, 0]]), [[0, 0], [2, 0], [2, 2], [0, 2]]);
+  assert.equal(hull([[0, 0], [1, 1]]), null);
+  assert.equal(hull([[0, 0], [1, 1], [2, 2]]), null, 'on a line');
+  assert.equal(ellipse([[0, 0], [1, 1], [2, 2]]), null);
+  // Variances 4 and 1, no covariance: half axes are their roots times that of 5.991.
+  const cross: [number, number][] = [[2, 0], [-2, 0], [0, 1], [0, -1]];
+  const corners = ellipse(cross)!;
+  const [wide, high] = [Math.max(...corners.map(([x]) => x)), Math.max(...corners.map(([, y]) => y))];
+  assert.ok(Math.abs(wide - Math.sqrt((8 / 3) * 5.991)) < 1e-9 && Math.abs(high - Math.sqrt((2 / 3) * 5.991)) < 1e-9);
+  const cloud = Array.from({ length: 100 }, (_, at): [number, number] => [Math.sin(at), Math.cos(1.7 * at)]);
+  assert.deepEqual(outliers(cloud), []);
+  assert.deepEqual(outliers([...cloud, [9, 9], [-20, 3]]), [101, 100]);
+  assert.deepEqual(outliers([[1, 1], [1, 1]]), []);
+});
+
+test('arrows keep their directions and stay in the window', () => {
+  assert.deepEqual(longest([0.1, -0.9, 0.3], [0.1, 0, 0.4], 2), [1, 2]);
+  assert.deepEqual(byName(['TP53', 'tp53', 'MYC'], 'tp53, myc,, zz'), { found: [1, 2], absent: ['zz'] });
+  const drawn = arrows(['a', 'b'], [0.6, -0.2], [0.8, 0.1], [0, 1], { x0: -10, x1: 12, y0: -4, y1: 5 });
+  assert.deepEqual(drawn.map(({ text }) => text), ['a', 'b']);
+  const [[ax, ay], [bx, by]] = drawn.map(({ to }) => to) as [[number, number], [number, number]];
+  assert.ok(Math.abs(ax / ay - 0.75) < 1e-12 && Math.abs(bx / by + 2) < 1e-12 && Math.abs(ay / by - 8) < 1e-12);
+  assert.ok(Math.abs(ay - 0.85 * 4) < 1e-12, 'the longest has most of the room');
+});
+
+test('ticks are round numbers inside', () => {
+  assert.deepEqual(ticks(-0.3, 1.05, 5).map((value) => Number(value.toFixed(6))), [0, 0.5, 1]);
+  assert.deepEqual(ticks(0, 100, 5), [0, 20, 40, 60, 80, 100]);
+  assert.deepEqual([ticks(1, 1, 5), ticks(Number.NaN, 1, 5)], [[], []]);
+});
+
+test('the checksum of PNG', () => {
+  // The chunk IEND, which every PNG ends with.
+  assert.equal(crc(new TextEncoder().encode('IEND')), 0xae426082);
+});
+
+test('a turned cloud is a rotation of itself', () => {
+  const turn = new Turn();
+  turn.drag(37, -21);
+  const images = [turn.place(1, 0, 0), turn.place(0, 1, 0), turn.place(0, 0, 1)];
+  // The two rows of what maps space to the screen are orthonormal.
+  const dot = (a: 0 | 1, b: 0 | 1): number => images.reduce((sum, image) => sum + image[a] * image[b], 0);
+  assert.ok(Math.abs(dot(0, 0) - 1) < 1e-12 && Math.abs(dot(1, 1) - 1) < 1e-12 && Math.abs(dot(0, 1)) < 1e-12);
+  Object.assign(turn, { yaw: 0, pitch: 0 });
+  assert.deepEqual(turn.shadow([3], [4], [5]), { x: Float64Array.of(3), y: Float64Array.of(4) });
+  assert.equal(reach([3, 0], [4, 0], [0, 1]), 5);
 });

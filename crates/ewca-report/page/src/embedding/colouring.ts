@@ -1,46 +1,59 @@
-// What a point is coloured by: its class, its perplexity, a feature or nothing; and the legend that says so.
+// What a point is coloured by: an annotation, its perplexity, a feature or nothing.
 
+import { type ClassColumn, isClasses } from '../annotations';
 import { numbers } from '../arrays';
-import { classColour, classShape, continuous, css, gradient, rgb } from '../colours';
-import { byId, el, isDark, svg } from '../dom';
-import type { LegendEntry } from '../figures';
-import type { Feature, Report } from '../report';
+import { classColours, classShape, continuous, missingColour, rgb } from '../colours';
+import { byId, el, isDark } from '../dom';
+import type { Column, Report } from '../report';
 import type { Samples } from '../samples';
 import { SHAPES_UP_TO, type Style } from '../scatter/picture';
 import type { Scatter } from '../scatter/scatter';
-import { number } from '../text';
+import { FeatureSearch } from './features';
+import { drawLegend } from './legend';
 
-/** Names of features that are offered while typing. */
-const OFFERED = 5000;
-/** Classes in the legend of a saved figure. */
-const MOST_ENTRIES = 40;
+/** Numbers that points are coloured by. */
+export interface Scale { name: string; column: Column; missing: Set<number> }
+
+const NONE_MISSING: Set<number> = new Set();
 
 export class Colouring {
   private readonly by = byId<HTMLSelectElement>('colour');
-  private readonly feature = byId<HTMLInputElement>('feature');
+  private readonly features: FeatureSearch;
+  /** Called when something else is coloured by. */
+  recoloured: (style: Style) => void = () => {};
   /** Classes that are shown alone, if there are any. */
   private highlighted = new Set<number>();
 
   constructor(private readonly report: Report, private readonly samples: Samples, private readonly scatter: Scatter) {
     this.by.append(
-      ...(samples.classes ? [el('option', { value: 'label' }, this.labelName)] : []),
+      ...samples.annotations.map((annotation, at) => el('option', { value: `annotation-${at}` }, annotation.name)),
       el('option', { value: 'perplexity' }, 'perplexity'),
       el('option', { value: 'feature' }, 'a feature'),
-      ...(samples.classes ? [] : [el('option', { value: 'none' }, 'nothing')]),
+      el('option', { value: 'none' }, 'nothing'),
     );
-    this.by.value = samples.classes ? 'label' : 'perplexity';
-    byId('feature-names').append(...report.features.slice(0, OFFERED).map((entry) => el('option', { value: entry.name })));
-    this.feature.value = report.features[0]?.name ?? '';
+    this.by.value = samples.label ? `annotation-${samples.annotations.indexOf(samples.label)}` : 'perplexity';
+    this.features = new FeatureSearch(report, () => this.changed());
     this.by.addEventListener('change', () => this.changed());
-    this.feature.addEventListener('change', () => this.changed());
     this.changed();
   }
 
-  /** The numbers that points are coloured by, unless it is by class. */
-  get scale(): Feature | null {
-    if (this.by.value === 'perplexity') return { name: 'perplexity', column: this.report.perplexities };
-    if (this.by.value !== 'feature') return null;
-    return this.report.features.find((entry) => entry.name === this.feature.value) ?? this.report.features[0] ?? null;
+  /** The numbers that points are coloured by, if it is by numbers. */
+  get scale(): Scale | null {
+    if (this.by.value === 'perplexity') return { name: 'perplexity', column: this.report.perplexities, missing: NONE_MISSING };
+    if (this.by.value === 'feature') return this.features.chosen && { ...this.features.chosen, missing: NONE_MISSING };
+    const annotation = this.annotation;
+    return annotation && !isClasses(annotation) ? annotation : null;
+  }
+
+  /** The classes that points are coloured by, if it is by classes. */
+  get classes(): ClassColumn | null {
+    const annotation = this.annotation;
+    return annotation && isClasses(annotation) ? annotation : null;
+  }
+
+  /** Whether points are large enough to have shapes. */
+  get shaped(): boolean {
+    return this.samples.count <= SHAPES_UP_TO;
   }
 
   /** Colours everything for the page as it is, light or dark. */
@@ -49,101 +62,54 @@ export class Colouring {
     this.drawLegend();
   }
 
-  /** The legend of a saved figure. */
-  figureLegend(): LegendEntry[] {
-    const dark = isDark();
-    if (this.scale) {
-      const { low, high } = this.scale.column;
-      return [1, 0.75, 0.5, 0.25, 0].map((part) => ({ colour: css(continuous(part, dark)), text: number(low + part * (high - low)) }));
+  /** How points look on a light page or a dark one. */
+  style(dark: boolean): Style {
+    const style: Style = { colours: new Uint8Array(3 * this.samples.count), shapes: null, dimmed: null };
+    const { scale, classes } = this;
+    if (scale) dressByScale(style, scale, dark);
+    else if (classes) this.dressByClass(style, classes, dark);
+    else {
+      const plain = rgb(classColours({ names: [''], colours: null }, dark)[0]!);
+      for (let i = 0; i < this.samples.count; i++) style.colours.set(plain, 3 * i);
     }
-    if (!this.byLabel) return [];
-    return this.samples.classNames.slice(0, MOST_ENTRIES).map((text, at) => ({ colour: classColour(at, dark), text }));
+    return style;
   }
 
-  private get labelName(): string {
-    return this.report.data.label ?? 'class';
-  }
-
-  private get byLabel(): boolean {
-    return this.by.value === 'label';
+  private get annotation() {
+    const [kind, at] = this.by.value.split('-');
+    return kind === 'annotation' ? (this.samples.annotations[Number(at)] ?? null) : null;
   }
 
   private changed(): void {
-    byId('feature-field').hidden = this.by.value !== 'feature';
+    this.features.show(this.by.value === 'feature');
     this.highlighted.clear();
     this.restyle();
   }
 
-  private dress(): void {
-    const style: Style = { colours: new Uint8Array(3 * this.samples.count), shapes: null, dimmed: null };
-    if (this.scale) this.dressByScale(style, this.scale);
-    else if (this.byLabel && this.samples.classes) this.dressByClass(style, this.samples.classes);
-    else {
-      const plain = rgb(classColour(0, isDark()));
-      for (let i = 0; i < this.samples.count; i++) style.colours.set(plain, 3 * i);
-    }
-    this.scatter.dress(style);
-  }
-
-  private dressByScale(style: Style, scale: Feature): void {
-    const dark = isDark();
-    const { low, high } = scale.column;
-    numbers(scale.column).forEach((value, i) => {
-      style.colours.set(continuous(high > low ? (value - low) / (high - low) : 0.5, dark), 3 * i);
-    });
-  }
-
-  private dressByClass(style: Style, classes: Uint16Array): void {
-    const dark = isDark();
-    const colours = this.samples.classNames.map((_, at) => rgb(classColour(at, dark)));
-    classes.forEach((at, i) => style.colours.set(colours[at]!, 3 * i));
-    if (this.shaped) style.shapes = Array.from(classes, classShape);
-    if (this.highlighted.size) style.dimmed = Uint8Array.from(classes, (at) => (this.highlighted.has(at) ? 0 : 1));
-  }
-
-  /** Whether points are large enough to have shapes. */
-  private get shaped(): boolean {
-    return this.samples.count <= SHAPES_UP_TO;
+  private dressByClass(style: Style, { names, codes, colours }: ClassColumn, dark: boolean): void {
+    const [looks, missing] = [classColours({ names, colours }, dark).map(rgb), rgb(missingColour(dark))];
+    codes.forEach((at, i) => style.colours.set(looks[at] ?? missing, 3 * i));
+    if (this.shaped) style.shapes = Array.from(codes, (at) => (at < names.length ? classShape(at, names.length) : 'circle'));
+    if (this.highlighted.size) style.dimmed = Uint8Array.from(codes, (at) => (this.highlighted.has(Math.min(at, names.length)) ? 0 : 1));
   }
 
   private drawLegend(): void {
-    const legend = this.scale ? scaleLegend(this.scale) : this.byLabel ? this.classLegend() : [];
-    byId('legend').replaceChildren(...legend);
-  }
-
-  private classLegend(): HTMLElement[] {
-    const counts = this.samples.classCounts(Array(this.samples.count).keys());
-    const entries = this.samples.classNames.map((name, at) => el('li', {}, this.classButton(name, at, counts[at]!)));
-    return [el('h3', {}, this.labelName), el('ul', { class: 'legend' }, ...entries)];
-  }
-
-  private classButton(name: string, at: number, count: number): HTMLElement {
-    const button = el('button', { type: 'button', 'aria-pressed': this.highlighted.has(at), title: `Show ${name} alone` },
-      swatch(at, isDark(), this.shaped), el('span', { class: 'grow' }, name), el('span', { class: 'quiet' }, String(count)));
-    button.addEventListener('click', () => {
+    drawLegend(this, this.samples.count, this.highlighted, (at) => {
       if (!this.highlighted.delete(at)) this.highlighted.add(at);
-      button.setAttribute('aria-pressed', String(this.highlighted.has(at)));
       this.dress();
     });
-    return button;
+  }
+
+  private dress(): void {
+    const style = this.style(isDark());
+    this.scatter.dress(style);
+    this.recoloured(style);
   }
 }
 
-function scaleLegend({ name, column: { low, high } }: Feature): HTMLElement[] {
-  const dark = isDark();
-  const bar = el('div', { class: 'scale' });
-  bar.style.background = gradient((part) => continuous(part, dark));
-  return [el('h3', {}, name), bar, el('div', { class: 'ends' }, el('span', {}, number(low)), el('span', {}, number(high)))];
-}
-
-/** A class's colour, and its shape where points have one. */
-function swatch(index: number, dark: boolean, shaped: boolean): SVGElement {
-  const fill = classColour(index, dark);
-  const shapes = {
-    circle: svg('circle', { cx: 6, cy: 6, r: 4.6, fill }),
-    square: svg('rect', { x: 2, y: 2, width: 8, height: 8, fill }),
-    triangle: svg('path', { d: 'M6 0.6 L11.2 10 L0.8 10 Z', fill }),
-    diamond: svg('path', { d: 'M6 0.4 L11.6 6 L6 11.6 L0.4 6 Z', fill }),
-  };
-  return svg('svg', { viewBox: '0 0 12 12', class: 'swatch', 'aria-hidden': 'true' }, shapes[shaped ? classShape(index) : 'circle']);
+function dressByScale(style: Style, { column, missing }: Scale, dark: boolean): void {
+  const { low, high } = column;
+  numbers(column).forEach((value, i) => {
+    style.colours.set(missing.has(i) ? rgb(missingColour(dark)) : continuous(high > low ? (value - low) / (high - low) : 0.5, dark), 3 * i);
+  });
 }

@@ -1,16 +1,19 @@
 // The embedding with all its controls: what is shown, how it is coloured, which samples are looked at.
 
 import { byId } from '../dom';
-import { savePng } from '../figures';
 import type { Report } from '../report';
 import type { Samples } from '../samples';
 import { Scatter } from '../scatter/scatter';
 import { segments } from '../segments';
+import { Pairs } from '../pairs';
 import { fileStem } from '../text';
 import { Colouring } from './colouring';
+import { Export } from './export';
 import { Focus } from './focus';
 import { PathSlider } from './path';
+import { Overlays } from './overlays';
 import { Selection } from './selection';
+import { Settings } from './settings';
 import { Shown } from './shown';
 import { showTip } from './tip';
 
@@ -22,16 +25,20 @@ export class Embedding {
   private readonly colouring: Colouring;
   private readonly focus: Focus;
   private readonly path: PathSlider | null;
+  private readonly overlays: Overlays;
+  private readonly pairs: Pairs;
 
   constructor(report: Report, samples: Samples) {
     const stem = fileStem(report.data.name);
     this.scatter = new Scatter(byId('scatter'), {
       hovered: (sample, x, y) => showTip(samples, this.colouring.scale, this.scatter, sample, x, y),
+      turned: (dx, dy) => this.shown.turned(dx, dy),
       clicked: (sample) => this.focus.look(sample),
       lassoed: (chosen) => selection.choose(chosen),
     });
     this.shown = new Shown(report, this.scatter, () => {
       this.path?.follow();
+      this.overlays.draw();
       this.changed();
     });
     this.colouring = new Colouring(report, samples, this.scatter);
@@ -39,15 +46,26 @@ export class Embedding {
     const selection = new Selection(stem, samples, this.scatter, this.shown, (sample) => this.focus.look(sample));
     this.path = report.path && new PathSlider(report.path, report, this.shown);
     this.addTools();
-    byId('embedding-png').addEventListener('click', () => {
-      savePng(`${stem}-embedding`, `${report.data.name}: ${this.shown.title}`, this.scatter.plot.ctx.canvas, this.colouring.figureLegend());
-    });
+    this.pairs = new Pairs(report, (across, up) => this.showPair(across, up));
+    this.overlays = new Overlays(report, samples, this.scatter, this.shown, this.colouring, selection);
+    selection.changed = this.focus.changed = () => this.overlays.draw();
+    this.colouring.recoloured = (style) => {
+      this.pairs.draw(style);
+      this.overlays.draw();
+    };
+    new Export(stem, report.data.name, this.scatter, this.shown, this.colouring, this.overlays);
     this.shown.place(false);
+    new Settings(this.scatter, this.shown, (step) => this.goTo(step)).restore();
   }
 
   /** The number of the path's step that is shown, if one is. */
   step(): number | null {
     return this.shown.at;
+  }
+
+  /** What the axes say. */
+  titles(): [string, string] {
+    return this.shown.axisTitles;
   }
 
   goTo(step: number): void {
@@ -58,6 +76,13 @@ export class Embedding {
     this.colouring.restyle();
     this.scatter.restyle();
     this.focus.restyle();
+  }
+
+  /** Shows two components of the fit. */
+  private showPair(across: number, up: number): void {
+    this.shown.showView('ewca');
+    this.shown.choose(across, up);
+    byId('embedding').scrollIntoView();
   }
 
   private addTools(): void {

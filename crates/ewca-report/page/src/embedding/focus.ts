@@ -1,5 +1,6 @@
 // The one sample that is looked at: it is found by name or clicked, its links are drawn, and a card lists its partners.
 
+import { valueOf } from '../annotations';
 import { announce, byId, el } from '../dom';
 import type { Report } from '../report';
 import type { Samples } from '../samples';
@@ -13,7 +14,12 @@ const OFFERED = 5000;
 /** The smallest share that makes a partner. */
 const LEAST_SHARE = 0.0005;
 
+const inWords = (value: string | number | null): string => (value === null ? 'missing' : typeof value === 'number' ? number(value) : value);
+
 export class Focus {
+  /** Called when another sample is looked at. */
+  changed: () => void = () => {};
+
   constructor(
     private readonly report: Report,
     private readonly samples: Samples,
@@ -35,8 +41,9 @@ export class Focus {
     const partners = sample === null ? [] : this.samples.partners(sample).filter((partner) => partner.share > LEAST_SHARE);
     this.scatter.mark(sample, partners);
     byId('sample').replaceChildren(...(sample === null ? [] : this.card(sample, partners)));
+    this.changed();
     if (sample === null) return;
-    const label = this.samples.label(sample);
+    const label = this.samples.labelOf(sample);
     announce(`${this.samples.id(sample)}${label === null ? '' : `, ${label}`}; strongest partner ${partners[0] ? this.samples.id(partners[0].sample) : 'none'}`);
   }
 
@@ -49,7 +56,9 @@ export class Focus {
     const { samples } = this;
     const close = el('button', { type: 'button', class: 'plain', 'aria-label': 'Close' }, '\u00d7');
     close.addEventListener('click', () => this.look(null));
-    const facts = [samples.label(sample), `spreads over ${number(samples.perplexities[sample]!)} samples`, `keeps ${percent(samples.ownShare(sample))}`];
+    const others = samples.annotations.filter((annotation) => annotation !== samples.label);
+    const known = others.map((annotation) => `${annotation.name} ${inWords(valueOf(annotation, sample))}`);
+    const facts = [samples.labelOf(sample), ...known, `spreads over ${number(samples.perplexities[sample]!)} samples`, `keeps ${percent(samples.ownShare(sample))}`];
     return [
       el('div', { class: 'card-head' }, el('h3', {}, samples.id(sample)), close),
       el('p', { class: 'quiet' }, facts.filter((fact) => fact !== null).join(' \u00b7 ')),
@@ -61,7 +70,7 @@ export class Focus {
   private partnerButton({ sample, share }: Link): HTMLElement {
     const bar = el('i', { class: 'bar' });
     bar.style.width = `${Math.max(2, 100 * share)}%`;
-    const name = el('span', { class: 'grow' }, `${this.samples.id(sample)} `, el('span', { class: 'quiet' }, this.samples.label(sample) ?? ''));
+    const name = el('span', { class: 'grow' }, `${this.samples.id(sample)} `, el('span', { class: 'quiet' }, this.samples.labelOf(sample) ?? ''));
     const button = el('button', { type: 'button' }, name, el('span', {}, percent(share)), bar);
     button.addEventListener('click', () => this.look(sample));
     return button;

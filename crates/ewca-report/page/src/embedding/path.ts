@@ -25,7 +25,7 @@ export class PathSlider {
   /** Shows a step, and stays there. */
   goTo(step: number): void {
     this.stop();
-    this.shown.goTo(step);
+    this.shown.goTo(Math.min(this.last, step));
   }
 
   /** What is shown has changed. */

@@ -1,5 +1,6 @@
 // The samples that a lasso has chosen: marked, listed, and saved as a table.
 
+import { classCounts, valueOf } from '../annotations';
 import { numbers } from '../arrays';
 import { announce, byId, el, saveText } from '../dom';
 import type { Samples } from '../samples';
@@ -11,6 +12,10 @@ import type { Shown } from './shown';
 const LISTED = 200;
 
 export class Selection {
+  chosen: number[] = [];
+  /** Called when other samples are selected. */
+  changed: () => void = () => {};
+
   constructor(
     private readonly stem: string,
     private readonly samples: Samples,
@@ -20,9 +25,11 @@ export class Selection {
   ) {}
 
   choose(chosen: number[]): void {
+    this.chosen = chosen;
     this.scatter.select(chosen.length ? this.marks(chosen) : null);
     announce(`${counted(chosen.length, 'sample')} selected`);
     byId('selection').replaceChildren(...(chosen.length ? this.card(chosen) : []));
+    this.changed();
   }
 
   private marks(chosen: number[]): Uint8Array {
@@ -36,8 +43,9 @@ export class Selection {
     download.addEventListener('click', () => saveText(`${this.stem}-selection.csv`, 'text/csv', this.table(chosen)));
     const clear = el('button', { type: 'button', id: 'selection-clear' }, 'Clear');
     clear.addEventListener('click', () => this.choose([]));
-    const counts = this.samples.classCounts(chosen);
-    const kinds = this.samples.classNames.flatMap((name, at) => (counts[at] ? [`${name} ${counts[at]}`] : []));
+    const { label } = this.samples;
+    const counts = label ? classCounts(label, chosen).counts : [];
+    const kinds = label ? label.names.flatMap((name, at) => (counts[at] ? [`${name} ${counts[at]}`] : [])) : [];
     return [
       el('h3', {}, `${counted(chosen.length, 'sample')} selected`),
       ...(kinds.length ? [el('p', { class: 'quiet' }, kinds.join(' \u00b7 '))] : []),
@@ -57,8 +65,10 @@ export class Selection {
   private table(chosen: number[]): string {
     const { samples, shown } = this;
     const columns = shown.columns.map(numbers);
-    const label = (sample: number): string[] => (samples.classes ? [samples.label(sample)!] : []);
-    const rows = chosen.map((sample) => [samples.id(sample), ...label(sample), ...columns.map((column) => column[sample]!)]);
-    return csv(['id', ...(samples.classes ? ['label'] : []), ...shown.axisNames], rows);
+    const { annotations } = samples;
+    const rows = chosen.map((sample) => [
+      samples.id(sample), ...annotations.map((annotation) => valueOf(annotation, sample) ?? ''), ...columns.map((column) => column[sample]!),
+    ]);
+    return csv(['id', ...annotations.map((annotation) => annotation.name), ...shown.axisNames], rows);
   }
 }

@@ -15,14 +15,14 @@ export function showTip(samples: Samples, scale: Feature | null, scatter: Scatte
   const tip = byId('tip');
   tip.hidden = sample === null;
   if (sample === null) return;
-  const label = samples.label(sample);
+  const label = samples.labelOf(sample);
   const partners = samples.partners(sample).filter((partner) => partner.share > 0).slice(0, NAMED);
   tip.replaceChildren(
     el('strong', {}, samples.id(sample)),
     ...(label === null ? [] : [el('span', {}, label)]),
     ...(scale ? [el('span', {}, `${scale.name}: ${number(numbers(scale.column)[sample]!)}`)] : []),
     ...(partners.length ? [el('span', { class: 'quiet' }, 'spreads to')] : []),
-    ...partners.map((partner) => el('span', {}, `${samples.id(partner.sample)} ${samples.label(partner.sample) ?? ''} ${percent(partner.share)}`)),
+    ...partners.map((partner) => el('span', {}, `${samples.id(partner.sample)} ${samples.labelOf(partner.sample) ?? ''} ${percent(partner.share)}`)),
   );
   const { over, root } = scatter.plot;
   const flip = x > over.clientWidth / 2;

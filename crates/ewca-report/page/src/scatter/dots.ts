@@ -2,7 +2,7 @@
 
 import { Projection } from '../geometry';
 import type { Surface } from './paint';
-import { type Picture, isDimmed } from './picture';
+import { type Picture, isDimmed, radius } from './picture';
 
 const layer = document.createElement('canvas');
 
@@ -12,7 +12,7 @@ export function paintDots(picture: Picture, { ctx, box, window, scale }: Surface
   const screen = new Projection(window, { left: 0, top: 0, width, height });
   const pixels = new Uint32Array(image.data.buffer);
   const { points: { x, y }, style: { colours } } = picture;
-  const { reach, offsets } = disc(scale * (x.length < 12_000 ? 2.2 : x.length < 40_000 ? 1.7 : 1.3), width);
+  const { reach, offsets } = disc(scale * radius(x.length), width);
   const plain = picture.style.dimmed === null && picture.selection === null;
   for (const dimmed of plain ? [false] : [true, false]) {
     const alpha = (dimmed ? 40 : 255) << 24;
@@ -37,11 +37,11 @@ function emptyImage(width: number, height: number): ImageData {
 }
 
 /** The pixels of a disc about its centre, in an image of some width, and how far they reach. */
-function disc(radius: number, width: number): { reach: number; offsets: number[] } {
-  const reach = Math.floor(radius);
+function disc(size: number, width: number): { reach: number; offsets: number[] } {
+  const reach = Math.floor(size);
   const offsets: number[] = [];
   for (let dy = -reach; dy <= reach; dy++) {
-    for (let dx = -reach; dx <= reach; dx++) if (dx * dx + dy * dy <= radius * radius) offsets.push(dy * width + dx);
+    for (let dx = -reach; dx <= reach; dx++) if (dx * dx + dy * dy <= size * size) offsets.push(dy * width + dx);
   }
   return { reach, offsets };
 }

@@ -53,7 +53,7 @@ export class Gestures {
       this.lasso.push(now);
       this.scatter.drawLasso(this.lasso);
     } else if (this.pointers.size === 1) {
-      this.scatter.pan((last[0] - now[0]) / this.over.clientWidth, (now[1] - last[1]) / this.over.clientHeight);
+      if (!this.listener.turned(now[0] - last[0], now[1] - last[1])) this.scatter.pan((last[0] - now[0]) / this.over.clientWidth, (now[1] - last[1]) / this.over.clientHeight);
     } else if (this.pointers.size === 2) {
       this.pinch(event.pointerId, last, now);
     }

@@ -3,8 +3,9 @@
 import type { Shape } from '../colours';
 import { styleColour } from '../dom';
 import { type Box, type Point, Projection, type Window } from '../geometry';
+import { outline } from '../shapes';
 import { paintDots } from './dots';
-import { type Picture, SHAPES_UP_TO, isDimmed } from './picture';
+import { type Picture, SHAPES_UP_TO, isDimmed, radius } from './picture';
 
 /** Where a picture is painted. */
 export interface Surface {
@@ -33,7 +34,7 @@ export function paint(picture: Picture, surface: Surface): void {
 function paintShapes(picture: Picture, { ctx, box, window, scale }: Surface): void {
   const screen = new Projection(window, box);
   const { points: { x, y }, style: { colours, shapes } } = picture;
-  const radius = scale * (x.length < 300 ? 5 : x.length < 1500 ? 4 : 3);
+  const size = scale * radius(x.length);
   ctx.strokeStyle = styleColour('card');
   ctx.lineWidth = 0.75 * scale;
   for (const dimmed of [true, false]) {
@@ -42,7 +43,7 @@ function paintShapes(picture: Picture, { ctx, box, window, scale }: Surface): vo
       if (isDimmed(picture, i) !== dimmed) continue;
       ctx.fillStyle = `rgb(${colours[3 * i]},${colours[3 * i + 1]},${colours[3 * i + 2]})`;
       ctx.beginPath();
-      trace(ctx, shapes?.[i] ?? 'circle', screen.across(x[i]!), screen.down(y[i]!), radius);
+      trace(ctx, shapes?.[i] ?? 'circle', screen.across(x[i]!), screen.down(y[i]!), size);
       ctx.fill();
       ctx.stroke();
     }
@@ -91,28 +92,12 @@ function paintLasso(lasso: Point[], { ctx, box, scale }: Surface): void {
   ctx.setLineDash([]);
 }
 
-/** The outline of a shape; all have about the same area. */
 function trace(ctx: CanvasRenderingContext2D, shape: Shape, x: number, y: number, radius: number): void {
-  switch (shape) {
-    case 'circle':
-      ctx.arc(x, y, radius, 0, 2 * Math.PI);
-      return;
-    case 'square': {
-      const half = 0.88 * radius;
-      ctx.rect(x - half, y - half, 2 * half, 2 * half);
-      return;
-    }
-    case 'triangle':
-      ctx.moveTo(x, y - 1.25 * radius);
-      ctx.lineTo(x + 1.15 * radius, y + 0.8 * radius);
-      ctx.lineTo(x - 1.15 * radius, y + 0.8 * radius);
-      ctx.closePath();
-      return;
-    case 'diamond':
-      ctx.moveTo(x, y - 1.25 * radius);
-      ctx.lineTo(x + 1.25 * radius, y);
-      ctx.lineTo(x, y + 1.25 * radius);
-      ctx.lineTo(x - 1.25 * radius, y);
-      ctx.closePath();
+  const corners = outline(shape);
+  if (!corners) {
+    ctx.arc(x, y, radius, 0, 2 * Math.PI);
+    return;
   }
+  corners.forEach(([dx, dy], at) => ctx[at === 0 ? 'moveTo' : 'lineTo'](x + dx * radius, y + dy * radius));
+  ctx.closePath();
 }

@@ -32,3 +32,9 @@ export interface Picture {
 export function isDimmed({ style, selection }: Picture, i: number): boolean {
   return (style.dimmed !== null && style.dimmed[i] === 1) || (selection !== null && selection[i] === 0);
 }
+
+/** The radius of points, in pixels of the page: the more there are, the smaller. */
+export function radius(count: number): number {
+  if (count <= SHAPES_UP_TO) return count < 300 ? 5 : count < 1500 ? 4 : 3;
+  return count < 12_000 ? 2.2 : count < 40_000 ? 1.7 : 1.3;
+}

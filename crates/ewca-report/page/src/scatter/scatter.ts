@@ -8,6 +8,7 @@ import { type Point, type Points, Projection, type Window, around, enclosed, mov
 import type { Camera } from '../input';
 import { Gestures } from './gestures';
 import { paint } from './paint';
+import { NOTHING, type Overlay, paintOverlay } from './overlay';
 import type { Link, Picture, Style } from './picture';
 import { type Scene, Transition } from './transition';
 
@@ -15,6 +16,8 @@ import { type Scene, Transition } from './transition';
 const REACH = 14;
 
 export interface Listener {
+  /** The pointer was dragged by so many pixels: whether that has turned what is shown. */
+  turned(dx: number, dy: number): boolean;
   hovered(sample: number | null, x: number, y: number): void;
   clicked(sample: number | null): void;
   lassoed(samples: number[]): void;
@@ -35,7 +38,11 @@ export class Scatter implements Camera {
     lasso: [],
   };
   private window: Window = { x0: -1, x1: 1, y0: -1, y1: 1 };
-  private home: Window = this.window;
+  /** The window that holds all points. */
+  home: Window = this.window;
+  private over: Overlay = NOTHING;
+  /** Whether the reader has chosen the window. */
+  private hasZoomed = false;
   private axes: [string, string] = ['', ''];
   private transition: Transition | null = null;
   private waiting = false;
@@ -73,25 +80,29 @@ export class Scatter implements Camera {
     return this.picture.focus;
   }
 
+  /** Where the points are, or will be at the end of a transition. */
+  get goal(): Points {
+    return this.transition?.to.points ?? this.picture.points;
+  }
+
   /** Whether a transition is under way. */
   get moving(): boolean {
     return this.transition !== null;
   }
 
-  /** Places the points; the picture moves there from where they are. */
-  place(points: Points, axes: [string, string], animated: boolean): void {
+  /** Places the points; the picture moves there from where they are. The window follows, unless who has zoomed in may stay. */
+  place(points: Points, axes: [string, string], animated: boolean, mayStay: boolean, home = around(points)): void {
     this.transition?.cancel();
     this.transition = null;
     this.axes = axes;
-    const zoomedIn = this.window.x0 !== this.home.x0 || this.window.x1 !== this.home.x1;
+    this.hasZoomed &&= mayStay;
     const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
-    this.home = around(points);
+    this.home = home;
     if (!animated || calm || this.count !== points.x.length) {
-      this.draw({ points, window: this.home });
+      this.draw({ points, window: this.hasZoomed ? this.window : this.home });
       return;
     }
-    // Whoever has zoomed in stays there; what is shown of another place is rarely what was looked at, but never a surprise.
-    const to = { points, window: zoomedIn ? this.window : this.home };
+    const to = { points, window: this.hasZoomed ? this.window : this.home };
     this.transition = new Transition({ points: this.picture.points, window: this.window }, to, (scene) => {
       if (scene === to) this.transition = null;
       this.draw(scene);
@@ -101,6 +112,35 @@ export class Scatter implements Camera {
   dress(style: Style): void {
     this.picture.style = style;
     this.redraw();
+  }
+
+  /** Lays something over the points. */
+  lay(over: Overlay): void {
+    this.over = over;
+    this.redraw();
+  }
+
+  /** What is shown, for a figure. */
+  get shown(): Picture {
+    return this.picture;
+  }
+
+  /** Goes to a window. */
+  show(window: Window): void {
+    // Whoever takes the picture in hand during a transition gets its end at once.
+    if (this.transition) {
+      this.transition.cancel();
+      this.picture.points = this.transition.to.points;
+      this.transition = null;
+    }
+    this.window = window;
+    this.hasZoomed = true;
+    if (this.waiting) return;
+    this.waiting = true;
+    requestAnimationFrame(() => {
+      this.waiting = false;
+      this.apply();
+    });
   }
 
   select(selection: Uint8Array | null): void {
@@ -122,6 +162,7 @@ export class Scatter implements Camera {
 
   reset(): void {
     this.show(this.home);
+    this.hasZoomed = false;
   }
 
   /** Zooms about a pixel of the plot's own area, or about its middle. */
@@ -133,6 +174,10 @@ export class Scatter implements Camera {
 
   pan(across: number, up: number): void {
     this.show(moved(this.window, across, up));
+  }
+
+  get isZoomed(): boolean {
+    return this.hasZoomed;
   }
 
   view(): Window {
@@ -169,22 +214,6 @@ export class Scatter implements Camera {
     return new Projection(this.window, { left: 0, top: 0, width, height });
   }
 
-  private show(window: Window): void {
-    // Whoever takes the picture in hand during a transition gets its end at once.
-    if (this.transition) {
-      this.transition.cancel();
-      this.picture.points = this.transition.to.points;
-      this.transition = null;
-    }
-    this.window = window;
-    if (this.waiting) return;
-    this.waiting = true;
-    requestAnimationFrame(() => {
-      this.waiting = false;
-      this.apply();
-    });
-  }
-
   private draw({ points, window }: Scene): void {
     this.picture.points = points;
     this.window = window;
@@ -208,10 +237,25 @@ export class Scatter implements Camera {
     if (width !== this.plot.width || height !== this.plot.height) this.plot.setSize({ width, height });
   }
 
+  /** Arrows and names at their own size, whatever the screen's. */
+  private paintOver(scale: number): void {
+    const { ctx, bbox } = this.plot;
+    const box = { left: bbox.left / scale, top: bbox.top / scale, width: bbox.width / scale, height: bbox.height / scale };
+    ctx.save();
+    ctx.scale(scale, scale);
+    ctx.beginPath();
+    ctx.rect(box.left, box.top, box.width, box.height);
+    ctx.clip();
+    paintOverlay(this.over, ctx, this.window, box);
+    ctx.restore();
+  }
+
   private paint(): void {
     const before = performance.now();
     const { ctx, bbox: box } = this.plot;
-    paint(this.picture, { ctx, box, window: this.window, scale: devicePixelRatio || 1 });
+    const scale = devicePixelRatio || 1;
+    paint(this.picture, { ctx, box, window: this.window, scale });
+    if (!this.transition) this.paintOver(scale);
     this.frames.push(performance.now() - before);
     if (this.frames.length > 200) this.frames.shift();
   }

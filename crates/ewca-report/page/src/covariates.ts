@@ -1,0 +1,28 @@
+// Which annotation goes with which component, strongest first.
+
+import { byId, el, saveText } from './dom';
+import type { Covariate, Report } from './report';
+import { counted, csv, fileStem, number } from './text';
+
+const HEADS = ['component', 'column', 'effect', 'size', 'p (corrected)'];
+/** An effect that is this rare by chance is marked. */
+const RARE = 0.05;
+
+export function covariates(report: Report): void {
+  const rows = [...report.covariates].sort((a, b) => a.p - b.p || Math.abs(b.effect) - Math.abs(a.effect));
+  if (!rows.length) return;
+  byId('covariates').hidden = false;
+  const clear = rows.filter((row) => row.p < RARE);
+  byId('covariates-head').textContent = clear.length
+    ? `${counted(clear.length, 'effect')} of ${rows.length} beyond chance (p < ${RARE})`
+    : `None of ${counted(rows.length, 'effect')} is beyond chance (p < ${RARE})`;
+  byId('covariates-table').append(
+    el('thead', {}, el('tr', {}, ...HEADS.map((head) => el('th', { scope: 'col' }, el('span', {}, head))))),
+    el('tbody', {}, ...rows.map((row) => el('tr', { class: row.p < RARE ? 'clear' : '' },
+      el('th', { scope: 'row' }, row.component), ...cells(row).map((cell) => el('td', {}, cell))))));
+  byId('covariates-csv').addEventListener('click', () => {
+    saveText(`${fileStem(report.data.name)}-covariates.csv`, 'text/csv', csv(HEADS, rows.map((row) => [row.component, row.column, row.effect_name, row.effect, row.p])));
+  });
+}
+
+const cells = (row: Covariate): string[] => [row.column, row.effect_name, row.effect.toFixed(2), number(row.p)];
