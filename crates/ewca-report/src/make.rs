@@ -55,7 +55,7 @@ pub fn page_bytes(samples: usize, features: usize, components: usize, steps: usi
 }
 
 /// The page without its data.
-const PAGE: usize = 130_000;
+const PAGE: usize = 155_000;
 
 fn most_shown(steps: usize) -> usize {
     match steps {
