@@ -172,7 +172,7 @@ once, or computed in every pass (the best of 3, `target/release/stored-kernel`).
 """
     note = """
 Storing wins little (1.3 times at 4000 points), and nothing is left out of a stored kernel, while many points leave out most of a computed one; so a
-kernel is stored up to 4096 points, where it takes 65 MiB, and computed beyond.
+kernel is stored up to 1024 points, where it takes 5 MiB, and computed beyond.
 """
     (HERE / "KERNEL.md").write_text(text + stored.rstrip() + "\n" + note)
 
