@@ -43,8 +43,10 @@ pub fn run(job: &ReportJob, console: Console) -> Result<Outcome, Failure> {
     }
     // The model knows its samples; the table may know classes that the fit was not told.
     data.ids.clone_from(&file.ids);
-    data.table.labels = data.table.labels.take().or_else(|| file.labels.clone());
+    data.annotate(&job.table)?;
+    data.remember(&file);
     let data = &prepared.data;
+    data.joined.iter().for_each(|joined| console.say(joined.in_words()));
     let samples = prepared.samples(&name)?;
     let params = prepared.predict(&plan, &samples)?.params;
     let _folder = ResultsFolder::make_for(job.report.file.parent().unwrap_or(&job.report.file))?;
@@ -62,8 +64,7 @@ pub fn run(job: &ReportJob, console: Console) -> Result<Outcome, Failure> {
     };
     watcher.finish();
     let short_name = job.table.input.short_name();
-    let label = job.table.read.label.as_deref();
-    let source = ReportSource { name: &short_name, label, data, samples: &samples };
+    let source = ReportSource { name: &short_name, data, samples: &samples };
     let (written, staged) = source.stage(&job.report, &file.model, &pca, &path, console)?;
     staged.commit()?;
     written.say(console);
@@ -88,8 +89,6 @@ impl ReportWish {
 pub struct ReportSource<'a> {
     /// The name of the data, without folders.
     pub name: &'a str,
-    /// The column of the classes.
-    pub label: Option<&'a str>,
     /// The data.
     pub data: &'a Dataset,
     /// The same, as they were fitted.
@@ -110,7 +109,7 @@ impl ReportSource<'_> {
         let spinner = progress::phase("making the report", console);
         let subject = Subject {
             name: self.name,
-            label: self.label,
+            label: self.data.label.as_deref(),
             preprocessing: &in_words(&self.data.preprocessing.steps),
             samples: self.samples,
             features: &self.data.table.features,
