@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use ewca::{Matrix, Model};
 use ewca_io::{
-    Checksum, DenseValues, FittedPreprocessing, ModelFile, Preprocessing, RoleColumns, SparseValues, Table, Values,
+    Annotation, Checksum, DenseValues, FittedPreprocessing, ModelFile, Preprocessing, RoleColumns, SparseValues, Table,
+    Values,
 };
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -30,6 +31,7 @@ struct Origin {
     preprocessing: FittedPreprocessing,
     ids: Vec<String>,
     labels: Option<Vec<String>>,
+    annotations: Vec<Annotation>,
     columns: RoleColumns,
     program: String,
     training_checksum: u64,
@@ -56,9 +58,19 @@ impl PyModel {
             }
             origin.preprocessing.features = names;
         }
-        let Origin { preprocessing, ids, labels, columns, program, training_checksum } = origin;
+        let Origin { preprocessing, ids, labels, annotations, columns, program, training_checksum } = origin;
         let (model, has_checksum) = (self.model.clone(), true);
-        Ok(ModelFile { model, preprocessing, ids, labels, columns, program, training_checksum, has_checksum })
+        Ok(ModelFile {
+            model,
+            preprocessing,
+            ids,
+            labels,
+            annotations,
+            columns,
+            program,
+            training_checksum,
+            has_checksum,
+        })
     }
 
     /// What is said of a fit of arrays: samples and features are named as the program names those without names.
@@ -74,6 +86,7 @@ impl PyModel {
             },
             ids: numbered("", self.model.n_samples()),
             labels: None,
+            annotations: Vec::new(),
             columns: RoleColumns::default(),
             program: env!("CARGO_PKG_VERSION").into(),
             training_checksum: 0,
@@ -87,8 +100,9 @@ fn numbered(stem: &str, count: usize) -> Vec<String> {
 
 impl From<ModelFile> for PyModel {
     fn from(file: ModelFile) -> Self {
-        let ModelFile { model, preprocessing, ids, labels, columns, program, training_checksum, .. } = file;
-        let origin = Origin { preprocessing, ids, labels, columns, program, training_checksum };
+        let ModelFile { model, preprocessing, ids, labels, annotations, columns, program, training_checksum, .. } =
+            file;
+        let origin = Origin { preprocessing, ids, labels, annotations, columns, program, training_checksum };
         Self { model, origin: Some(origin) }
     }
 }

@@ -35,8 +35,9 @@ fn quiet_decoders() {
 fn main() -> ExitCode {
     run::interrupt::watch();
     quiet_decoders();
-    let Request { console, overwrite, job } = args::parse();
-    let outcome = match (job.files().check(overwrite), job) {
+    let Request { console, overwrite, mut job } = args::parse();
+    let checked = job.files().check(overwrite).and_then(|()| job.open_metadata());
+    let outcome = match (checked, job) {
         // Of many processes one speaks.
         (checked, Job::Fit(job)) if job.distributed => commands::fit::run_shared(&job, checked, console),
         (checked, job) => checked.and_then(|()| commands::run(job, console)),

@@ -36,6 +36,27 @@ fn a_fit_and_its_model_give_the_same_report() {
 }
 
 #[test]
+fn what_is_known_of_the_samples_is_there_to_colour_by() {
+    let shop = Workshop::new();
+    shop.write("data.csv", clouds(60, 6, ","));
+    let row = |at: usize| format!("s{at},{},{}\n", if at == 3 { "" } else { ["b0", "b1"][at % 2] }, 20 + at);
+    shop.write("sheet.csv", "sample,batch,age\n".to_string() + &(0..60).rev().map(row).collect::<String>());
+    let fit = ["fit", "data.csv", "--metadata", "sheet.csv", "--report", "a.html"];
+    shop.run(&[&fit[..], &COLUMNS].concat()).succeeded();
+    // The model remembers them.
+    shop.run(&["report", "ewca-out", "data.csv", "--label", "kind", "--id", "name", "-o", "b.html"]).succeeded();
+    for file in ["a.html", "b.html"] {
+        let data = held(&shop, file);
+        let names: Vec<&str> =
+            data["annotations"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+        assert_eq!(names, ["kind", "batch", "age"], "{file}");
+        assert_eq!(data["annotations"][1]["values"]["names"], serde_json::json!(["b0", "b1"]), "{file}");
+        assert_eq!(data["annotations"][2]["values"]["names"], serde_json::Value::Null, "{file}");
+    }
+    assert!(shop.read("a.html") == shop.read("b.html"), "byte for byte");
+}
+
+#[test]
 fn the_embedding_goes_to_multiqc_too() {
     let shop = Workshop::new();
     shop.write("data.csv", clouds(60, 6, ","));

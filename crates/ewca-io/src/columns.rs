@@ -10,7 +10,7 @@ pub(crate) struct Columns {
     /// The columns that are kept out of the numbers, in order.
     pub texts: Vec<TextColumn>,
     pub roles: Roles,
-    /// Columns of text that are no expected features, and have no role: their text is kept.
+    /// Annotations, and columns of text that are no expected features, and have no role: their text is kept.
     pub others: Vec<usize>,
     /// Columns of numbers that are no expected features: they are left out.
     pub left_out: Vec<usize>,
@@ -70,19 +70,23 @@ impl Columns {
         let label = options.label.as_ref().filter(|_| !options.transpose);
         let label = label.map(|name| find(name, OptionName::Label)).transpose()?;
         let filter = options.filter.as_ref().map(|(name, _)| find(name, OptionName::Filter)).transpose()?;
-        let mut kept: Vec<usize> = [id, label, filter].into_iter().flatten().collect();
-        let mut columns = kept.clone();
+        check_turned(options)?;
+        let annotations = options.annotations.iter().map(|name| find(name, OptionName::Label));
+        let mut others: Vec<usize> = annotations.collect::<Result<_, _>>()?;
+        let mut kept: Vec<usize> = [id, label, filter].into_iter().flatten().chain(others.iter().copied()).collect();
+        let mut columns: Vec<usize> = kept.clone();
         columns.extend(index);
         for name in &options.ignore {
             columns.push(find(name, OptionName::Ignore)?);
         }
-        let (mut others, mut left_out) = (Vec::new(), Vec::new());
+        let mut left_out = Vec::new();
         // In a transposed table the features are rows.
         let expected = options.expected.as_ref().filter(|_| !options.transpose);
         if let Some(expected) = expected.filter(|expected| !expected.are_in_place(names)) {
             let features: HashSet<&str> = expected.features.iter().map(String::as_str).collect();
             let strange = |at: &usize| !features.contains(names[*at].as_str()) && !columns.contains(at);
-            (others, left_out) = (0..names.len()).filter(strange).partition(|&at| holds_text(at));
+            let texts;
+            (texts, left_out) = (0..names.len()).filter(strange).partition::<Vec<_>, _>(|&at| holds_text(at));
             // Known before any cell is read.
             let known: HashSet<&str> = names.iter().map(String::as_str).collect();
             let shown = |name: &str| excerpt(name.as_bytes());
@@ -92,8 +96,9 @@ impl Columns {
                 let extra = left_out.iter().map(|&at| shown(&names[at])).collect();
                 return Err(Error::Features { file: file.into(), missing, extra });
             }
-            kept.extend(&others);
-            columns.extend(others.iter().chain(&left_out));
+            kept.extend(&texts);
+            columns.extend(texts.iter().chain(&left_out));
+            others.extend(texts);
         }
         columns.sort_unstable();
         columns.dedup();
@@ -123,6 +128,26 @@ impl Columns {
         let numeric = names.into_iter().enumerate().filter(|&(column, _)| !self.is_text(column));
         numeric.map(|(_, name)| name).collect()
     }
+}
+
+/// Refuses annotations of a table whose columns are samples.
+pub(crate) fn check_turned(options: &ReadOptions) -> Result<(), Error> {
+    if !options.transpose || options.annotations.is_empty() {
+        return Ok(());
+    }
+    Err(Error::Options {
+        problem: phrase![
+            "a table with samples in columns can have one ",
+            OptionName::Label,
+            ", and '",
+            excerpt(options.annotations[0].as_bytes()),
+            "' is another"
+        ],
+        advice: phrase![
+            "put what is known of the samples into a table of its own, and name it with ",
+            OptionName::Metadata
+        ],
+    })
 }
 
 /// The position of the column called `name`.

@@ -135,9 +135,18 @@ fn take_columns(
     let ids = id.map(|name| take(name, OptionName::Id)).transpose()?;
     let filter = options.filter.as_ref().filter(|_| draft.filter.is_none());
     let filter = filter.map(|(name, _)| take(name, OptionName::Filter)).transpose()?;
+    let is_open = |name: &&String| !draft.texts.iter().any(|text| text.name == **name);
+    let mut annotations = Vec::new();
+    for name in options.annotations.iter().filter(is_open) {
+        annotations.push(TextCells { name: name.clone(), cells: take(name, OptionName::Label)?, categorical: false });
+    }
     for name in &options.ignore {
         take(name, OptionName::Ignore)?;
     }
+    draft.texts.extend(annotations);
+    draft
+        .texts
+        .sort_by_key(|text| options.annotations.iter().position(|name| *name == text.name).unwrap_or(usize::MAX));
     draft.labels = draft.labels.take().or(labels);
     draft.ids = draft.ids.take().or(ids);
     draft.filter = draft.filter.take().or(filter);

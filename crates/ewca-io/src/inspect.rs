@@ -66,7 +66,7 @@ pub struct ColumnFacts {
 
 impl ColumnFacts {
     /// Of a column that has been read.
-    fn of(TextCells { name, cells }: TextCells) -> ColumnFacts {
+    fn of(TextCells { name, cells, .. }: TextCells) -> ColumnFacts {
         let distinct = cells.iter().collect::<HashSet<_>>().len();
         let has_empty = cells.iter().any(String::is_empty);
         ColumnFacts {

@@ -24,6 +24,7 @@
 //! more than the bytes it has seen justify.
 #![forbid(unsafe_code)]
 
+mod annotation;
 mod arrow;
 mod checksum;
 mod columns;
@@ -37,6 +38,7 @@ mod inspect;
 mod limit;
 mod mat;
 mod memory;
+mod metadata;
 mod model;
 mod moments;
 mod mtx;
@@ -52,6 +54,7 @@ mod table;
 mod tenx;
 mod write;
 
+pub use annotation::{Annotation, Known};
 pub use checksum::Checksum;
 pub use error::{Error, OptionName, Phrase, Place, byte_size, counted};
 pub use forecast::{Forecast, name_bytes};
@@ -59,6 +62,7 @@ pub use format::Format;
 pub use h5ad::{AnnDataResults, Parameter, stage_anndata, write_anndata};
 pub use inspect::{ArrayInfo, ColumnFacts, Inspection, OddColumn, TableSummary, inspect};
 pub use memory::available_memory;
+pub use metadata::{Joined, Metadata, SomeNames};
 pub use model::{
     ModelFile, RoleColumns, is_model, model_bytes, read_model, read_model_bytes, stage_model, write_model,
 };

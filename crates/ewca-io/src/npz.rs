@@ -11,7 +11,7 @@ use crate::limit::Limit;
 use crate::npy::Header;
 use crate::source::Bounded;
 use crate::sparse::{Compressed, Major, whole_numbers};
-use crate::{Error, ReadOptions, SparseValues, Values};
+use crate::{Error, ReadOptions, SparseValues, TextCells, Values};
 
 /// Reads one array. The label and the id may be arrays of their own, with one element per row.
 pub(crate) fn read(bytes: &[u8], file: &str, options: &ReadOptions) -> Result<Draft, Error> {
@@ -25,6 +25,10 @@ pub(crate) fn read(bytes: &[u8], file: &str, options: &ReadOptions) -> Result<Dr
         })?
     };
     draft.labels = archive.texts(options.label.as_deref(), &draft, options)?;
+    for name in &options.annotations {
+        let cells = archive.texts(Some(name), &draft, options)?;
+        draft.texts.extend(cells.map(|cells| TextCells { name: name.clone(), cells, categorical: false }));
+    }
     // Names of samples are names of columns until the matrix is turned.
     let ids = archive.texts(options.id.as_deref(), &draft, options)?;
     match options.transpose {

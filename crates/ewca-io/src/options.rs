@@ -10,6 +10,8 @@ pub struct ReadOptions {
     /// The column that holds the classes; it is kept out of the values.
     /// In a text table read with `transpose`, the row whose first cell is this name.
     pub label: Option<String>,
+    /// Further columns of what is known of the samples; they are kept out of the values, and come as [`crate::Table::texts`].
+    pub annotations: Vec<String>,
     /// The column that holds the names of the samples; it is kept out of the values.
     /// With `transpose`, rows are features, and this column names them.
     pub id: Option<String>,
@@ -51,6 +53,7 @@ impl Default for ReadOptions {
     fn default() -> Self {
         ReadOptions {
             label: None,
+            annotations: Vec::new(),
             id: None,
             ignore: Vec::new(),
             filter: None,

@@ -14,7 +14,8 @@ pub struct Table {
     pub ids: Option<Vec<String>>,
     /// One class per row, when a label column was asked for.
     pub labels: Option<Vec<String>>,
-    /// Further columns of text, where the features were known before: see [`crate::ReadOptions::expected`].
+    /// Further columns that are no features: those of [`crate::ReadOptions::annotations`]; and all others of text, where the features
+    /// were known before: see [`crate::ReadOptions::expected`].
     pub texts: Vec<TextCells>,
     /// The names of columns that were left out because they are no expected features.
     pub left_out: Vec<String>,
@@ -29,8 +30,17 @@ pub struct Table {
 pub struct TextCells {
     /// The name of the column.
     pub name: String,
-    /// One cell per row.
+    /// One cell per row; a missing one is empty.
     pub cells: Vec<String>,
+    /// Whether the file says that they are classes, also where they look like numbers.
+    pub categorical: bool,
+}
+
+impl TextCells {
+    /// Some of the rows.
+    pub(crate) fn rows(&self, rows: std::ops::Range<usize>) -> TextCells {
+        TextCells { name: self.name.clone(), cells: self.cells[rows].to_vec(), categorical: self.categorical }
+    }
 }
 
 /// What became of missing cells when a table was read.

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use ewca::{Ewca, Model, ModelParts, Samples};
 use ewca_io::{
-    DenseValues, Error, ModelFile, Preprocessing, RoleColumns, SparseValues, Table, Values, model_bytes, read_model,
-    read_model_bytes, write_model,
+    Annotation, DenseValues, Error, Known, ModelFile, Preprocessing, RoleColumns, SparseValues, Table, Values,
+    model_bytes, read_model, read_model_bytes, write_model,
 };
 use forged::Parts;
 
@@ -26,10 +26,43 @@ fn small() -> ModelFile {
         preprocessing,
         ids: (1..=7).map(|i| format!("s{i}")).collect(),
         labels: Some(["oak", "elm", "oak", "elm", "oak", "elm", "ash"].map(String::from).to_vec()),
+        annotations: annotations(),
         columns: RoleColumns { label: Some("kind of tree".into()), id: None },
         program: "0.0.0".into(),
         training_checksum: table.checksum(),
         has_checksum: true,
+    }
+}
+
+/// Classes and numbers, with missing ones and strange names.
+fn annotations() -> Vec<Annotation> {
+    let classes = vec!["a \"q\"".into(), "b\u{7}\n\u{202e}".into()];
+    let codes = vec![Some(0), None, Some(1), Some(1), None, Some(0), Some(0)];
+    let numbers = vec![Some(0.1 + 0.2), None, Some(-1e308), Some(3.0), Some(f64::MIN_POSITIVE), Some(0.0), Some(-0.5)];
+    vec![
+        Annotation { name: "batch\t1".into(), known: Known::Classes { classes, codes } },
+        Annotation { name: String::new(), known: Known::Numbers { numbers } },
+    ]
+}
+
+/// Files without metadata are what they were before there were any, and are still read: the golden files of all versions are.
+#[test]
+fn metadata_that_contradict_the_samples_are_refused() {
+    let good = small();
+    assert_eq!(read_model_bytes(&written(&good), "m").unwrap().annotations, annotations());
+    let none = ModelFile { annotations: Vec::new(), ..good.clone() };
+    let bytes = written(&none);
+    assert!(!bytes.windows(11).any(|window| window == b"annotations"));
+    assert!(read_model_bytes(&bytes, "m").unwrap().annotations.is_empty());
+    let with = |known: Known| ModelFile { annotations: vec![Annotation { name: "x".into(), known }], ..good.clone() };
+    let classes = |codes: Vec<Option<u32>>| Known::Classes { classes: vec!["a".into()], codes };
+    for (known, why) in [
+        (classes(vec![Some(0); 6]), "6 cells of metadata where 7 are expected"),
+        (classes(vec![Some(1); 7]), "a class without a name"),
+        (Known::Numbers { numbers: vec![Some(f64::INFINITY); 7] }, "a number that is not finite"),
+    ] {
+        let error = model_bytes(&with(known)).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
     }
 }
 
@@ -236,6 +269,7 @@ fn names_may_take_more_than_the_header_may() {
     let mut file = small();
     file.ids = (0..rows).map(|row| format!("{row:0>1000}")).collect();
     file.labels = None;
+    file.annotations.clear();
     let many = |parts: &mut ModelParts| {
         parts.scores = ewca::Matrix::from_fn(rows, 2, |row, column| (row * 2 + column) as f64);
         parts.weights = vec![1.0 / rows as f64; rows];

@@ -8,7 +8,7 @@ use clap::Args;
 use super::job::{CheckpointJob, FitJob, Limits};
 use super::method::{EndingArgs, LimitArgs, ManyArgs, MethodArgs, SpreadArgs};
 use super::report::ReportOutput;
-use super::table::{PreprocessingArgs, TableArgs, WeightArgs};
+use super::table::{MetadataArgs, PreprocessingArgs, TableArgs, WeightArgs};
 use super::{examples, values};
 use crate::output::exports::Exports;
 
@@ -26,6 +26,9 @@ pub struct FitArgs {
 
     #[command(flatten)]
     table: TableArgs,
+
+    #[command(flatten)]
+    metadata: MetadataArgs,
 
     #[command(flatten)]
     weights: WeightArgs,
@@ -108,8 +111,20 @@ struct CheckpointArgs {
 
 impl FitArgs {
     pub fn into_job(self) -> Result<FitJob, String> {
-        let Self { input, table, weights, preprocessing, spread, method, output, limits, many, checkpoint, ending } =
-            self;
+        let Self {
+            input,
+            table,
+            metadata,
+            weights,
+            preprocessing,
+            spread,
+            method,
+            output,
+            limits,
+            many,
+            checkpoint,
+            ending,
+        } = self;
         let params = many.applied_to(spread.applied_to(method.params()?));
         let wanted = params.check_ref().map_err(|error| error.to_string())?;
         if output.write_anndata.is_some() && !table.says_anndata(&input) {
@@ -126,7 +141,7 @@ impl FitArgs {
         let CheckpointArgs { checkpoint, checkpoint_every, resume } = checkpoint;
         Ok(FitJob {
             weighting: weights.into_weighting(),
-            table: table.into_job(input, limits.max_memory),
+            table: table.into_job_with(metadata, input, limits.max_memory),
             preprocessing: preprocessing.into_steps(),
             params,
             wanted,

@@ -9,7 +9,9 @@ use ewca_eval::Protocol;
 use ewca_io::{Preprocessing, ReadOptions};
 use ewca_paper::experiments::Experiment;
 
+use crate::console::failure::Failure;
 use crate::console::terminal::Console;
+use crate::input::metadata::MetadataJob;
 use crate::input::table::{Input, Weighting};
 use crate::output::exports::Exports;
 
@@ -55,6 +57,20 @@ pub enum Job {
     Man(Option<PathBuf>),
 }
 
+impl Job {
+    /// Opens the metadata, where some were named: which columns they have must be known before the table is read.
+    pub fn open_metadata(&mut self) -> Result<(), Failure> {
+        match self {
+            Self::Fit(job) => job.table.open_metadata(),
+            Self::Report(job) => job.table.open_metadata(),
+            Self::Path(job) => job.table.open_metadata(),
+            Self::Select(job) => job.table.open_metadata(),
+            Self::Inspect(job) => job.open_metadata(),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// A table to read.
 #[derive(Debug)]
 pub struct TableJob {
@@ -62,6 +78,10 @@ pub struct TableJob {
     pub input: Input,
     /// How to read it.
     pub read: ReadOptions,
+    /// The columns that --label names, of the table or of the metadata.
+    pub labels: Vec<String>,
+    /// What is known of its samples elsewhere.
+    pub metadata: Option<MetadataJob>,
 }
 
 /// A fit of a user's table.

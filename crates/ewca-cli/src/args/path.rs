@@ -7,7 +7,7 @@ use clap::Args;
 use super::job::{Limits, PathJob, Steps};
 use super::method::{EndingArgs, LimitArgs, MethodArgs};
 use super::report::ReportOutput;
-use super::table::{PreprocessingArgs, TableArgs, WeightArgs};
+use super::table::{MetadataArgs, PreprocessingArgs, TableArgs, WeightArgs};
 use super::values::Numbers;
 use super::{examples, values};
 
@@ -41,6 +41,9 @@ pub struct PathArgs {
     table: TableArgs,
 
     #[command(flatten)]
+    metadata: MetadataArgs,
+
+    #[command(flatten)]
     weights: WeightArgs,
 
     #[command(flatten)]
@@ -68,7 +71,7 @@ impl PathArgs {
         };
         Ok(PathJob {
             weighting: self.weights.into_weighting(),
-            table: self.table.into_job(self.input, limits.max_memory),
+            table: self.table.into_job_with(self.metadata, self.input, limits.max_memory),
             preprocessing: self.preprocessing.into_steps(),
             components: self.method.components,
             params,

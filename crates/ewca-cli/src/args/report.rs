@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::job::{Limits, ReportJob, ReportWish};
 use super::method::LimitArgs;
-use super::table::TableArgs;
+use super::table::{MetadataArgs, TableArgs};
 use super::{examples, values};
 
 /// Make one HTML file that shows what a fit found.
@@ -43,6 +43,9 @@ pub struct ReportArgs {
     table: TableArgs,
 
     #[command(flatten)]
+    metadata: MetadataArgs,
+
+    #[command(flatten)]
     limits: LimitArgs,
 }
 
@@ -51,7 +54,7 @@ impl ReportArgs {
         let limits = Limits::from(self.limits);
         ReportJob {
             model: self.model,
-            table: self.table.into_job(self.input, limits.max_memory),
+            table: self.table.into_job_with(self.metadata, self.input, limits.max_memory),
             path: self.path,
             report: ReportWish { file: self.output, tsne: self.tsne },
             multiqc: self.multiqc,

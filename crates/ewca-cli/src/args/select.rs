@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::job::{Limits, SelectJob};
 use super::method::{EndingArgs, LimitArgs, SplitArgs};
-use super::table::{PreprocessingArgs, TableArgs, WeightArgs};
+use super::table::{MetadataArgs, PreprocessingArgs, TableArgs, WeightArgs};
 use super::values::{Counts, Numbers};
 use super::{examples, values};
 
@@ -44,6 +44,9 @@ pub struct SelectArgs {
     table: TableArgs,
 
     #[command(flatten)]
+    metadata: MetadataArgs,
+
+    #[command(flatten)]
     weights: WeightArgs,
 
     #[command(flatten)]
@@ -61,7 +64,7 @@ impl SelectArgs {
         let limits = Limits::from(self.limits);
         SelectJob {
             weighting: self.weights.into_weighting(),
-            table: self.table.into_job(self.input, limits.max_memory),
+            table: self.table.into_job_with(self.metadata, self.input, limits.max_memory),
             preprocessing: self.preprocessing.into_steps(),
             components: self.components.0,
             epsilons: self.epsilons.map(|Numbers(epsilons)| epsilons),

@@ -6,7 +6,7 @@ use clap::Args;
 use clap_complete::Shell;
 
 use super::job::TableJob;
-use super::table::TableArgs;
+use super::table::{MetadataArgs, TableArgs};
 use super::{examples, values};
 
 /// Say what is in a file: a table in any format, or a model.
@@ -20,11 +20,14 @@ pub struct InspectArgs {
 
     #[command(flatten)]
     table: TableArgs,
+
+    #[command(flatten)]
+    metadata: MetadataArgs,
 }
 
 impl InspectArgs {
     pub fn into_job(self) -> TableJob {
-        self.table.into_job(self.file, None)
+        self.table.into_job_with(self.metadata, self.file, None)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Options of every command that reads a table.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -7,14 +8,16 @@ use ewca_io::{Format, Missing, Preprocessing, ReadOptions};
 
 use super::job::TableJob;
 use super::values;
+use crate::input::metadata::MetadataJob;
 use crate::input::table::{Input, Meaning, Weighting};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "The table")]
 pub struct TableArgs {
-    /// The column that holds the classes; it is no feature
+    /// A column of what is known of the samples, such as their classes; it is no feature. May be given several times: the first is
+    /// what samples are coloured and judged by
     #[arg(long, value_name = "COLUMN")]
-    label: Option<String>,
+    label: Vec<String>,
 
     /// The column that names the samples; it is no feature [default: the file's own names, or row numbers from 1]
     #[arg(long, value_name = "COLUMN")]
@@ -69,6 +72,16 @@ pub struct TableArgs {
     encoding: Option<String>,
 }
 
+/// What is known of the samples, in a file of its own.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "The table")]
+pub struct MetadataArgs {
+    /// A text table (.csv or .tsv, also compressed) of what is known of the samples: one row each, in any order, joined by the names
+    /// of the samples. All its columns go to the results; --label may name some
+    #[arg(long, value_name = "FILE", value_parser = values::metadata_file)]
+    metadata: Option<PathBuf>,
+}
+
 /// Options of commands that fit.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "The table")]
@@ -102,6 +115,12 @@ enum MissingArg {
 }
 
 impl TableArgs {
+    /// The table at `input`, with what is known of its samples elsewhere.
+    pub fn into_job_with(self, metadata: MetadataArgs, input: PathBuf, max_memory: Option<usize>) -> TableJob {
+        let metadata = metadata.metadata.map(MetadataJob::named);
+        TableJob { metadata, ..self.into_job(input, max_memory) }
+    }
+
     /// The table at `input`, which may be `-`.
     pub fn into_job(self, input: PathBuf, max_memory: Option<usize>) -> TableJob {
         let missing = match self.missing {
@@ -110,8 +129,12 @@ impl TableArgs {
             MissingArg::DropColumns => Missing::DropColumns,
             MissingArg::Mean => Missing::Mean,
         };
+        let mut labels = self.label;
+        let mut seen = HashSet::new();
+        labels.retain(|label| seen.insert(label.clone()));
         let read = ReadOptions {
-            label: self.label,
+            label: labels.first().cloned(),
+            annotations: labels.iter().skip(1).cloned().collect(),
             id: self.id,
             ignore: self.ignore,
             filter: self.only,
@@ -128,15 +151,17 @@ impl TableArgs {
             expected: None,
             max_bytes: max_memory.map(|bytes| bytes as u64),
         };
-        TableJob { input: Input::named(input), read }
+        TableJob { input: Input::named(input), read, labels, metadata: None }
     }
 
     /// A labelled table, by default in the form of the CuMiDa collection: columns `samples` and `type` beside the features.
     pub fn into_labelled_job(mut self, input: PathBuf, max_memory: Option<usize>) -> TableJob {
-        if self.label.is_none() && self.id.is_none() {
+        if self.label.is_empty() && self.id.is_none() {
             self.id = Some("samples".into());
         }
-        self.label.get_or_insert_with(|| "type".into());
+        if self.label.is_empty() {
+            self.label.push("type".into());
+        }
         self.into_job(input, max_memory)
     }
 

@@ -58,7 +58,7 @@ fn every_option_reaches_the_job() {
     assert_eq!(job.wanted, params.check().unwrap());
     assert_eq!((console.verbosity, console.json), (Verbosity::Verbose, true));
     assert_eq!((job.limits.max_memory, job.limits.threads), (Some(2 << 30), Some(3)));
-    let TableJob { input, read } = &job.table;
+    let TableJob { input, read, .. } = &job.table;
     assert_eq!(*input, Input::Standard);
     assert_eq!(read.ignore, ["a", "b"]);
     assert_eq!(read.filter, Some(("s".into(), "x=y".into())));

@@ -92,6 +92,11 @@ pub fn table_file(text: &str) -> Result<PathBuf, String> {
     }
 }
 
+/// A table of what is known of samples: standard input is for the table itself.
+pub fn metadata_file(text: &str) -> Result<PathBuf, String> {
+    if text == "-" { Err("expected a file; standard input is for the table".into()) } else { Ok(text.into()) }
+}
+
 /// A file for a NumPy array.
 pub fn npy_file(text: &str) -> Result<PathBuf, String> {
     match text.to_ascii_lowercase().ends_with(".npy") {

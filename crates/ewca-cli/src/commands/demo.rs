@@ -82,11 +82,10 @@ pub fn run(job: &DemoJob, console: Console) -> Result<Outcome, Failure> {
 fn source_of(train: &Dataset) -> DataSource<'_> {
     DataSource {
         input: FILE,
-        label: Some("class"),
+        data: train,
         id: Some("sample"),
         preprocessing: &train.preprocessing.steps,
         missing: Missing::Error,
-        settled: &train.table.settled,
     }
 }
 
@@ -111,7 +110,7 @@ impl Results<'_> {
         folder.add_results(self.train, self.file)?;
         folder.add_bytes(FILE, DATA)?;
         let wish = ReportWish { file: report.unwrap_or_else(|| folder.path().join(REPORT)), tsne: true };
-        let source = ReportSource { name: FILE, label: Some("class"), data: self.train, samples: self.samples };
+        let source = ReportSource { name: FILE, data: self.train, samples: self.samples };
         let (_, staged) = source.stage(&wish, &self.file.model, self.pca, self.path, console)?;
         folder.add_or_commit(&wish.file, staged)?;
         folder.commit_fit(summary)?;
@@ -132,7 +131,9 @@ pub fn read(split: &str) -> Result<Dataset, Failure> {
         ..ReadOptions::default()
     };
     let table = read_table_from(DATA, FILE, &options)?;
-    Ok(Dataset::to_fit(table, &Preprocessing::default(), FILE)?)
+    let mut data = Dataset::to_fit(table, &Preprocessing::default(), FILE)?;
+    data.label = options.label;
+    Ok(data)
 }
 
 /// A row of the table that compares spreads.

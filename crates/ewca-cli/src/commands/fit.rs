@@ -57,11 +57,12 @@ fn fit(job: &FitJob, coordinator: &impl Coordinator, console: Console) -> Result
     let preparation = Preparation { table: &job.table, purpose, plan };
 
     job.exports.check_input(&job.table.input)?;
-    let prepared = coordinator.agree(preparation.shared(job.in_parts, coordinator, console))?;
+    let mut prepared = coordinator.agree(preparation.shared(job.in_parts, coordinator, console))?;
+    coordinator.agree(prepared.data.annotate(&job.table))?;
     let refused = |source| Failure::Fit { file: name.clone(), source };
     let samples = coordinator.agree(prepared.samples(&name))?;
     let samples = coordinator.join(samples).map_err(refused)?;
-    let named = prepared.named();
+    let named = coordinator.agree(prepared.named(&job.table))?;
     let data = named.as_ref().unwrap_or(&prepared.data);
     let read = clock.elapsed();
     let Prediction { params, peak } = coordinator.agree(prepared.predict(&plan, &samples))?;
@@ -84,7 +85,7 @@ fn fit(job: &FitJob, coordinator: &impl Coordinator, console: Console) -> Result
     let outcome = Outcome::of(&model).allowing_doubtful(job.allow_unconverged);
     let Some(folder) = folder else { return Ok(outcome) };
 
-    let columns = RoleColumns { label: job.table.read.label.clone(), id: job.table.read.id.clone() };
+    let columns = RoleColumns { label: data.label.clone(), id: job.table.read.id.clone() };
     let file = data.model_file(model, columns, training_checksum);
     let times = Times { read, fit, total: clock.elapsed() };
     let results = Results { job, data, samples: &samples, params: &params, file: &file, times, peak };
@@ -199,11 +200,10 @@ impl Results<'_> {
         let read = &self.job.table.read;
         DataSource {
             input,
-            label: read.label.as_deref(),
+            data: self.data,
             id: read.id.as_deref(),
             preprocessing: &self.job.preprocessing,
             missing: read.missing,
-            settled: &self.data.table.settled,
         }
     }
 
@@ -224,8 +224,7 @@ impl Results<'_> {
         console: Console,
     ) -> (Vec<(Written, Staged)>, Option<Failure>) {
         let Some(wish) = self.job.report.as_ref().filter(|_| failure.is_none()) else { return (exports, failure) };
-        let label = self.job.table.read.label.as_deref();
-        let source = ReportSource { name: input, label, data: self.data, samples: self.samples };
+        let source = ReportSource { name: input, data: self.data, samples: self.samples };
         let refused = |source| Failure::Fit { file: self.job.table.input.name(), source };
         let pca = self.params.pca(self.samples).map_err(refused);
         match pca.and_then(|pca| source.stage(wish, &self.file.model, &pca, &[], console)) {

@@ -18,7 +18,8 @@ use crate::console::flags::in_flags;
 use crate::console::outcome::Outcome;
 use crate::console::terminal::{Console, one_line};
 use crate::console::text::{classes, count, number, percent, some_names, wrapped};
-use crate::input::table::Input;
+use crate::input::metadata::{AnnotationFacts, MetadataJob, described as described_annotation};
+use crate::input::table::{Dataset, Input};
 use crate::output::results::{MODEL, mixture};
 
 /// Runs the job.
@@ -30,9 +31,10 @@ pub fn run(job: &TableJob, console: Console) -> Result<Outcome, Failure> {
             console.report(&model_record(&job.input, &file));
         }
         Found::Table(inspection) => {
-            let suggestion = suggestion(job, &inspection);
-            console.say(&about_table(job, &inspection, &suggestion.in_lines(2)));
-            console.report(&table_record(&job.input, &inspection, &suggestion.on_one_line()));
+            let (suggestion, read) = suggestion(job, &inspection);
+            let joined = job.metadata.as_ref().map(|_| joined(job, &read));
+            console.say(&about_table(job, &inspection, joined.as_ref(), &suggestion.in_lines(2)));
+            console.report(&table_record(&job.input, &inspection, joined.as_ref(), &suggestion.on_one_line()));
         }
     }
     Ok(Outcome::Success)
@@ -104,6 +106,10 @@ fn about_model(input: &Input, file: &ModelFile) -> String {
     line("collapsed", if model.certificate().collapsed { "yes" } else { "no" }.into());
     line("preprocessing", steps(file));
     line("features", some_names(&file.preprocessing.features));
+    if !file.annotations.is_empty() {
+        let known: Vec<String> = file.annotations.iter().map(described_annotation).collect();
+        line("also known", some_names(&known));
+    }
     line("training data", format!("checksum {:016x}", file.training_checksum));
     let typed = input.typed();
     let path = Path::new(&typed);
@@ -133,12 +139,45 @@ fn model_record(input: &Input, file: &ModelFile) -> serde_json::Value {
         "explained_variance_ratio": model.explained_variance_ratio(),
         "certificate": model.certificate(),
         "termination": model.termination().name(),
+        "annotations": file.annotations.iter().map(AnnotationFacts::of).collect::<Vec<_>>(),
         "preprocessing": file.preprocessing.steps,
         "training_checksum": format!("{:016x}", file.training_checksum),
     })
 }
 
-fn about_table(job: &TableJob, found: &Inspection, suggestion: &str) -> String {
+/// The table as it would be read, with its metadata; or why it cannot be.
+fn joined(job: &TableJob, read: &ReadOptions) -> Result<Dataset, Failure> {
+    let name = job.input.name();
+    if job.input.is_stream() {
+        let problem = "can be read only once, so its samples are not named here; name a file".into();
+        return Err(Failure::Unfit { file: name, problem });
+    }
+    let table = job.input.open(read)?.read(read)?;
+    let mut data = Dataset::to_fit(table, &Preprocessing::default(), &name)?;
+    data.annotate_as_read(job, read)?;
+    Ok(data)
+}
+
+/// What metadata say of the samples.
+fn about_metadata(joined: &Result<Dataset, Failure>) -> String {
+    match joined {
+        Err(failure) => wrapped(&format!("The metadata cannot be joined: {failure}."), 2) + "\n",
+        Ok(data) => {
+            let mut text = data.joined.as_ref().map_or(String::new(), |joined| joined.in_words().into());
+            for annotation in data.all_annotations() {
+                let _ = writeln!(text, "  {}", described_annotation(&annotation));
+            }
+            text
+        }
+    }
+}
+
+fn about_table(
+    job: &TableJob,
+    found: &Inspection,
+    joined: Option<&Result<Dataset, Failure>>,
+    suggestion: &str,
+) -> String {
     let kind = match found.notes.first() {
         Some(kind) if found.format == Format::H5ad => kind,
         _ => described(found.format),
@@ -183,6 +222,9 @@ fn about_table(job: &TableJob, found: &Inspection, suggestion: &str) -> String {
     if let Some(problem) = &found.problem {
         let _ = writeln!(text, "\n{}", wrapped(&format!("Cannot be read as it is: {}.", in_flags(problem)), 2));
     }
+    if let Some(joined) = joined {
+        let _ = write!(text, "\n{}", about_metadata(joined));
+    }
     let _ = write!(text, "\nGo on with:\n{suggestion}\n");
     text
 }
@@ -202,7 +244,19 @@ fn described(format: Format) -> &'static str {
     }
 }
 
-fn table_record(input: &Input, found: &Inspection, suggestion: &str) -> serde_json::Value {
+fn table_record(
+    input: &Input,
+    found: &Inspection,
+    joined: Option<&Result<Dataset, Failure>>,
+    suggestion: &str,
+) -> serde_json::Value {
+    let metadata = joined.map(|joined| match joined {
+        Err(failure) => json!({ "problem": failure.to_string() }),
+        Ok(data) => {
+            let annotations: Vec<AnnotationFacts> = data.all_annotations().iter().map(AnnotationFacts::of).collect();
+            json!({ "joined": data.joined, "annotations": annotations })
+        }
+    });
     let arrays: Vec<_> = found
         .arrays
         .iter()
@@ -227,6 +281,7 @@ fn table_record(input: &Input, found: &Inspection, suggestion: &str) -> serde_js
         "read_as": found.notes,
         "text_columns": found.text_columns,
         "table": table,
+        "metadata": metadata,
         "problem": found.problem.as_ref().map(in_flags),
         "suggestion": suggestion,
     })
@@ -265,14 +320,22 @@ fn words_of_warning(found: &Inspection, given: &ReadOptions) -> Vec<String> {
 }
 
 /// The command to go on with: what was given, and guesses, by the names of the columns, where the file leaves a choice.
-fn suggestion(job: &TableJob, found: &Inspection) -> CommandLine {
+fn suggestion(job: &TableJob, found: &Inspection) -> (CommandLine, ReadOptions) {
     let mut read = found.read.clone();
     if found.table.is_none() && read.array.is_none() {
         read.array = largest_matrix(found).map(String::from);
     }
     let roles = roles(found, &read);
     read.id = read.id.or(roles.id);
-    read.label = read.label.or(roles.label);
+    let mut labels = job.labels.clone();
+    if let Some(label) = roles.label {
+        // The first label is one of the metadata: this one is another.
+        match labels.is_empty() {
+            true => read.label = Some(label.clone()),
+            false => read.annotations.push(label.clone()),
+        }
+        labels.push(label);
+    }
     read.ignore.extend(roles.ignore);
     let mut steps = Preprocessing::default();
     let mut components = None;
@@ -285,13 +348,15 @@ fn suggestion(job: &TableJob, found: &Inspection) -> CommandLine {
         }
         steps.unit_variance = table.leading.is_some() && !read.transpose;
         let taken =
-            |name: &String| read.ignore.contains(name) || [&read.id, &read.label].contains(&&Some(name.clone()));
+            |name: &String| read.ignore.contains(name) || labels.contains(name) || read.id.as_ref() == Some(name);
         let left =
             table.features.as_ref().map_or(table.columns, |names| names.iter().filter(|name| !taken(name)).count());
         components = (left == 1 && !read.transpose).then_some(1);
     }
-    let table = TableJob { input: job.input.clone(), read };
-    CommandLine::of("fit").table(&table).option("-k", components).preprocessing(&steps)
+    let metadata = job.metadata.as_ref().map(|metadata| MetadataJob::named(metadata.file.clone()));
+    let table = TableJob { input: job.input.clone(), read, labels, metadata };
+    let line = CommandLine::of("fit").table(&table).option("-k", components).preprocessing(&steps);
+    (line, table.read)
 }
 
 /// The name of the largest array that could be a table; the first of equals.
@@ -324,7 +389,7 @@ fn roles(found: &Inspection, read: &ReadOptions) -> Roles {
     }
     let filter = read.filter.as_ref().map(|(column, _)| column);
     let named = |name: &String| [read.id.as_ref(), read.label.as_ref(), filter].contains(&Some(name));
-    let is_open = |name: &&String| !named(name) && !read.ignore.contains(name);
+    let is_open = |name: &&String| !named(name) && !read.ignore.contains(name) && !read.annotations.contains(name);
     let open: Vec<&String> = found.text_columns.iter().filter(is_open).collect();
     let facts = |name: &String| found.facts.iter().find(|facts| facts.name == *name);
     let table = found.table.as_ref();

@@ -48,7 +48,8 @@ pub fn run(job: &PathJob, console: Console) -> Result<Outcome, Failure> {
     let report = job.report.as_ref().map(|_| Reporting { components: job.components, steps });
     let plan = MemoryPlan { params: &job.params, limits: job.limits, file: &name, report, exports: None };
     let purpose = Purpose::Fit { steps: &job.preprocessing, weighting: job.weighting.as_ref() };
-    let prepared = Preparation { table: &job.table, purpose, plan }.whole(console)?;
+    let mut prepared = Preparation { table: &job.table, purpose, plan }.whole(console)?;
+    prepared.data.annotate(&job.table)?;
     let data = &prepared.data;
     let refused = |source| Failure::Fit { file: name.clone(), source };
     let samples = prepared.samples(&name)?;
@@ -74,8 +75,7 @@ pub fn run(job: &PathJob, console: Console) -> Result<Outcome, Failure> {
     if let (Some(wish), Some(model)) = (&job.report, of_the_path(&models)) {
         let pca = params.pca(&samples).map_err(refused)?;
         let short_name = job.table.input.short_name();
-        let label = job.table.read.label.as_deref();
-        let source = ReportSource { name: &short_name, label, data, samples: &samples };
+        let source = ReportSource { name: &short_name, data, samples: &samples };
         let (written, staged) = source.stage(wish, model, &pca, &models, console)?;
         staged.commit()?;
         written.say(console);

@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use ewca::{DEFAULT_EPSILONS, Model, Pca, Samples};
-use ewca_io::{Preprocessing, Staged, stage};
-use ewca_report::{Annotation, MOST_TSNE_SAMPLES, Report, Subject, multiqc};
+use ewca_io::{Known, Preprocessing, Staged, stage};
+use ewca_report::{Annotation, AnnotationValues, MOST_TSNE_SAMPLES, Report, Subject, multiqc};
 
 use crate::args::{ReportJob, ReportWish};
 use crate::commands::fit::start_threads;
@@ -43,8 +43,10 @@ pub fn run(job: &ReportJob, console: Console) -> Result<Outcome, Failure> {
     }
     // The model knows its samples; the table may know classes that the fit was not told.
     data.ids.clone_from(&file.ids);
-    data.table.labels = data.table.labels.take().or_else(|| file.labels.clone());
+    data.annotate(&job.table)?;
+    data.remember(&file);
     let data = &prepared.data;
+    data.joined.iter().for_each(|joined| console.say(joined.in_words()));
     let samples = prepared.samples(&name)?;
     let params = prepared.predict(&plan, &samples)?.params;
     let _folder = ResultsFolder::make_for(job.report.file.parent().unwrap_or(&job.report.file))?;
@@ -65,8 +67,7 @@ pub fn run(job: &ReportJob, console: Console) -> Result<Outcome, Failure> {
     };
     watcher.finish();
     let short_name = job.table.input.short_name();
-    let label = job.table.read.label.as_deref();
-    let source = ReportSource { name: &short_name, label, data, samples: &samples };
+    let source = ReportSource { name: &short_name, data, samples: &samples };
     let annotations = source.annotations();
     let subject = source.subject(&annotations, &file.model, &pca, &path);
     let multiqc = job
@@ -102,8 +103,6 @@ impl ReportWish {
 pub struct ReportSource<'a> {
     /// The name of the data, without folders.
     pub name: &'a str,
-    /// The column of the classes.
-    pub label: Option<&'a str>,
     /// The data.
     pub data: &'a Dataset,
     /// The same, as they were fitted.
@@ -113,10 +112,19 @@ pub struct ReportSource<'a> {
 impl ReportSource<'_> {
     /// What is known of the samples besides their features.
     fn annotations(&self) -> Vec<Annotation> {
-        let label = |labels: &Vec<String>| {
-            Annotation::from_texts(self.label.unwrap_or("class"), labels.iter().map(|label| Some(label.as_str())))
+        let shown = |annotation: ewca_io::Annotation| {
+            let values = match annotation.known {
+                Known::Classes { classes: names, codes } => {
+                    let codes = codes.into_iter().map(|code| code.map(|code| code as usize)).collect();
+                    AnnotationValues::Classes { names, codes, colours: None }
+                }
+                Known::Numbers { numbers } => {
+                    AnnotationValues::Numbers(numbers.into_iter().map(|number| number.unwrap_or(f64::NAN)).collect())
+                }
+            };
+            Annotation { name: annotation.name, values }
         };
-        self.data.table.labels.iter().map(label).collect()
+        self.data.all_annotations().into_iter().map(shown).collect()
     }
 
     fn subject<'s>(

@@ -33,8 +33,13 @@ pub fn run(job: &SelectJob, console: Console) -> Result<Outcome, Failure> {
     let params = Ewca::params(most);
     let plan = MemoryPlan { params: &params, limits: job.limits, file: &name, report: None, exports: None };
     let purpose = Purpose::Fit { steps: &job.preprocessing, weighting: job.weighting.as_ref() };
-    let prepared = Preparation { table: &job.table, purpose, plan }.whole(console)?;
+    let mut prepared = Preparation { table: &job.table, purpose, plan }.whole(console)?;
+    prepared.data.annotate(&job.table)?;
     let data = &prepared.data;
+    if let Some(problem) = data.why_no_label() {
+        let problem = format!("{problem}; judging needs a class of every sample: name another column, or none");
+        return Err(Failure::Unfit { file: name, problem });
+    }
     let refused = |source| Failure::Fit { file: name.clone(), source };
     let samples = prepared.samples(&name)?;
     prepared.predict(&plan, &samples)?;

@@ -69,9 +69,10 @@ impl CommandLine {
             b' ' => "space".to_string(),
             other => char::from(other).to_string(),
         });
-        let line = self
-            .option("--id", read.id.as_ref())
-            .option("--label", read.label.as_ref())
+        let line = self.option("--id", read.id.as_ref());
+        let line = job.labels.iter().fold(line, |line, name| line.option("--label", Some(name)));
+        let line = line
+            .option("--metadata", job.metadata.as_ref().map(|metadata| metadata.file.display()))
             .option("--where", read.filter.as_ref().map(|(column, text)| format!("{column}={text}")))
             .option("--missing", missing)
             .flag("--transpose", read.transpose)

@@ -34,7 +34,9 @@ pub fn what_was_read(file: &str, data: &Dataset) -> String {
         notes if notes.is_empty() => notes,
         notes => format!(" ({notes})"),
     };
-    format!("Read {file}: {shape}{stored}{classes}{notes}\n") + &settled.map_or(String::new(), |words| words + "\n")
+    let joined = data.joined.as_ref().map_or("", |joined| joined.in_words());
+    format!("Read {file}: {shape}{stored}{classes}{notes}\n{joined}")
+        + &settled.map_or(String::new(), |words| words + "\n")
 }
 
 /// What became of missing cells, if there were any; `filling` is what they were filled with.

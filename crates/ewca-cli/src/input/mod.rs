@@ -1,5 +1,6 @@
 //! Tables as the program holds them: whole, or part by part.
 
+pub mod metadata;
 pub mod parts;
 pub mod prepare;
 pub mod remember;

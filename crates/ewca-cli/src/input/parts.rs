@@ -7,7 +7,8 @@ use std::sync::{Mutex, PoisonError};
 
 use ewca::Part;
 use ewca_io::{
-    Checksum, ColumnSums, DenseValues, FittedPreprocessing, Preprocessing, ReadOptions, Table, TableReader, Values,
+    Checksum, ColumnSums, DenseValues, FittedPreprocessing, Preprocessing, ReadOptions, Table, TableReader, TextCells,
+    Values,
 };
 
 use crate::console::failure::Failure;
@@ -37,6 +38,7 @@ struct Seen {
     checksum: Checksum,
     ids: Option<Vec<String>>,
     labels: Option<Vec<String>>,
+    texts: Vec<TextCells>,
     /// The sums of all columns before the steps, up to this row.
     sums: ColumnSums,
     summed: usize,
@@ -125,11 +127,11 @@ impl StreamedTable {
         let features = self.preprocessing.output_features();
         let nothing = Values::Dense(DenseValues { rows: 0, columns: features.len(), data: Vec::new() });
         let numbered = || (1..=self.all_rows()).map(|row| row.to_string()).collect();
-        let (ids, labels) = match seen.next == self.all_rows() {
-            true => (seen.ids.take().unwrap_or_else(numbered), seen.labels.take()),
-            false => (Vec::new(), None),
+        let (ids, labels, texts) = match seen.next == self.all_rows() {
+            true => (seen.ids.take().unwrap_or_else(numbered), seen.labels.take(), std::mem::take(&mut seen.texts)),
+            false => (Vec::new(), None, Vec::new()),
         };
-        let table = Table { labels, ..Table::new(values.unwrap_or(nothing), features) };
+        let table = Table { labels, texts, ..Table::new(values.unwrap_or(nothing), features) };
         let means = if seen.summed == self.all_rows() { seen.sums.means() } else { None };
         let preprocessing = FittedPreprocessing { means, ..self.preprocessing.clone() };
         Dataset::in_parts(table, ids, preprocessing, (self.all_rows(), seen.checksum.value()))
@@ -138,7 +140,7 @@ impl StreamedTable {
 
 impl Seen {
     fn new(checksum: Checksum) -> Self {
-        Self { next: 0, checksum, ids: None, labels: None, sums: ColumnSums::default(), summed: 0 }
+        Self { next: 0, checksum, ids: None, labels: None, texts: Vec::new(), sums: ColumnSums::default(), summed: 0 }
     }
 
     fn add(&mut self, table: &Table) {
@@ -147,6 +149,12 @@ impl Seen {
         for (all, some) in [(&mut self.ids, &table.ids), (&mut self.labels, &table.labels)] {
             if let Some(some) = some {
                 all.get_or_insert_default().extend_from_slice(some);
+            }
+        }
+        match self.texts.is_empty() {
+            true => self.texts.clone_from(&table.texts),
+            false => {
+                self.texts.iter_mut().zip(&table.texts).for_each(|(all, some)| all.cells.extend_from_slice(&some.cells))
             }
         }
     }

@@ -169,8 +169,10 @@ impl Prepared {
     }
 
     /// Names and classes that only reading has brought.
-    pub fn named(&self) -> Option<Dataset> {
-        self.parts.as_ref().filter(|parts| parts.is_whole()).map(|parts| parts.dataset(None))
+    pub fn named(&self, job: &TableJob) -> Result<Option<Dataset>, Failure> {
+        let mut named = self.parts.as_ref().filter(|parts| parts.is_whole()).map(|parts| parts.dataset(None));
+        named.iter_mut().try_for_each(|data| data.annotate(job))?;
+        Ok(named)
     }
 
     /// Whether there is room for a fit of these samples, and what it will take.

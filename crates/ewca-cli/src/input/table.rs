@@ -4,13 +4,14 @@ use std::path::PathBuf;
 
 use ewca::{Matrix, Model, Samples};
 use ewca_io::{
-    FittedPreprocessing, ModelFile, Preprocessing, ReadOptions, RoleColumns, Table, TableFile, Values, is_stream,
-    read_stream, read_stream_at, readable_in_parts,
+    Annotation, FittedPreprocessing, ModelFile, Preprocessing, ReadOptions, RoleColumns, Table, TableFile, Values,
+    is_stream, read_stream, read_stream_at, readable_in_parts,
 };
 
 use crate::args::TableJob;
 use crate::console::failure::Failure;
 use crate::console::terminal::{Console, one_line};
+use crate::input::metadata::JoinedFile;
 use crate::run::interrupt;
 use crate::run::progress;
 
@@ -106,6 +107,12 @@ pub struct Dataset {
     pub preprocessing: FittedPreprocessing,
     /// Where not all of the table is here: its rows, and its checksum.
     elsewhere: Option<(usize, u64)>,
+    /// What is known of the samples beside the classes of the table.
+    pub annotations: Vec<Annotation>,
+    /// The first column that --label names.
+    pub label: Option<String>,
+    /// How metadata were joined.
+    pub joined: Option<JoinedFile>,
     /// What each sample weighs, or how many samples it stands for.
     weights: Option<(Meaning, Vec<f64>)>,
 }
@@ -157,7 +164,8 @@ impl Dataset {
 
     fn new(mut table: Table, preprocessing: FittedPreprocessing) -> Self {
         let ids = table.ids.take().unwrap_or_else(|| (1..=table.rows()).map(|row| row.to_string()).collect());
-        Self { table, ids, preprocessing, elsewhere: None, weights: None }
+        let (annotations, elsewhere, weights) = (Vec::new(), None, None);
+        Self { table, ids, preprocessing, elsewhere, annotations, label: None, joined: None, weights }
     }
 
     /// A table of so many rows, not all of which are here.
@@ -167,7 +175,8 @@ impl Dataset {
         preprocessing: FittedPreprocessing,
         rows_and_checksum: (usize, u64),
     ) -> Self {
-        Self { table, ids, preprocessing, elsewhere: Some(rows_and_checksum), weights: None }
+        let elsewhere = Some(rows_and_checksum);
+        Self { ids, elsewhere, ..Self::new(table, preprocessing) }
     }
 
     /// The rows of one process, with the names of all.
@@ -200,6 +209,7 @@ impl Dataset {
             preprocessing: self.preprocessing.clone(),
             ids: self.ids.clone(),
             labels: self.table.labels.clone(),
+            annotations: self.annotations.clone(),
             columns,
             program: env!("CARGO_PKG_VERSION").into(),
             training_checksum,
@@ -241,7 +251,9 @@ impl Dataset {
     /// The bytes that the table takes; sparse numbers are held by row and by column.
     pub fn bytes(&self) -> usize {
         let names = ewca_io::name_bytes(self.rows(), self.columns());
+        let known = self.annotations.len().saturating_mul(self.rows()).saturating_mul(16);
         names
+            + known
             + match &self.table.values {
                 Values::Dense(dense) => size_of_val(&dense.data[..]),
                 Values::Sparse(sparse) => {

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use ewca::{Model, Plan};
 use ewca_io::{
-    AnnDataResults, Frame, Parameter, Partner, SparseValues, Staged, TextColumn, add_partners, stage_anndata,
-    stage_matrix_npy, stage_table,
+    AnnDataResults, Annotation, Frame, Parameter, Partner, SparseValues, Staged, TextCells, TextColumn, add_partners,
+    stage_anndata, stage_matrix_npy, stage_table,
 };
 use rayon::prelude::*;
 use serde_json::json;
@@ -16,7 +16,7 @@ use crate::console::failure::Failure;
 use crate::console::terminal::Console;
 use crate::console::text::count;
 use crate::input::table::{Dataset, Input};
-use crate::output::emit::{check_writable, go_on, id_columns, stage_frame, stopping};
+use crate::output::emit::{check_writable, go_on, id_columns, names_beside, stage_frame, stopping};
 use crate::output::results::component_name;
 
 /// Pairs of the plan that are held at a time while they are written, and entries of the whole plan.
@@ -163,7 +163,17 @@ fn is_parquet(file: &Path) -> bool {
 
 /// The scores in the format of the file's extension.
 pub fn stage_scores(file: &Path, data: &Dataset, model: &Model) -> Result<Staged, ewca_io::Error> {
-    stage_matrix(file, &id_columns(&data.ids, data.table.labels.as_deref()), model.scores())
+    let columns: Vec<String> = (0..model.n_components()).map(component_name).collect();
+    let known = |annotation: &Annotation| TextCells {
+        name: annotation.name.clone(),
+        cells: annotation.texts(),
+        categorical: false,
+    };
+    let texts: Vec<TextCells> = data.annotations.iter().map(known).collect();
+    let names = names_beside(&texts, &columns);
+    let mut all = id_columns(&data.ids, data.table.labels.as_deref());
+    all.extend(names.iter().zip(&texts).map(|(name, text)| TextColumn { name, cells: &text.cells }));
+    stage_matrix(file, &all, model.scores())
 }
 
 /// The loadings in the format of the file's extension.

@@ -56,6 +56,7 @@ impl Files {
         if let Input::File(path) = &table.input {
             self.reads(path);
         }
+        table.metadata.iter().for_each(|metadata| self.reads(&metadata.file));
     }
 
     fn writes<'p>(&mut self, option: &'static str, path: impl Into<Option<&'p PathBuf>>) {
@@ -171,7 +172,8 @@ fn is_result(path: &Path) -> bool {
 
 fn is_table_of_ours(columns: &[String]) -> bool {
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
-    let scores = columns.iter().rev().take_while(|name| name.starts_with("ewca")).count();
+    // What is known of samples may be called anything but `ewca1`.
+    let scores = columns.iter().rev().position(|name| *name == "ewca1").map_or(0, |at| at + 1);
     let (texts, numbers) = columns.split_at(columns.len() - scores);
     let numbered = numbers.iter().enumerate().all(|(at, name)| *name == results::component_name(at));
     let scores_or_loadings =
@@ -353,6 +355,7 @@ mod tests {
             "id,ewca1",
             "id,label,ewca1,ewca2",
             "id,batch,site,ewca1,ewca2,ewca3",
+            "id,label,ewca_cluster,ewca1",
             "feature,ewca1,ewca2",
             "sample,partner,weight",
             "sample,partner,label,share",

@@ -6,6 +6,8 @@ use ewca::{Certificate, CheckedParams, Finding, Model, Perplexity, Solver};
 use ewca_io::{Missing, Preprocessing, Settled};
 use serde::Serialize;
 
+use crate::input::metadata::{AnnotationFacts, JoinedFile};
+use crate::input::table::Dataset;
 use crate::output::results::Checksums;
 
 /// The name of this layout. It changes when a key changes its meaning or goes away; new keys may come under the same name.
@@ -19,6 +21,11 @@ pub struct Summary<'a> {
     input: &'a str,
     label: Option<&'a str>,
     id: Option<&'a str>,
+    /// How metadata were joined to the samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<&'a JoinedFile>,
+    /// What is known of the samples, the label first.
+    annotations: Vec<AnnotationFacts>,
     preprocessing: &'a Preprocessing,
     missing: MissingCells<'a>,
     n_samples: usize,
@@ -77,16 +84,14 @@ struct Seconds {
 pub struct DataSource<'a> {
     /// The input, without folders.
     pub input: &'a str,
-    /// The column of the classes.
-    pub label: Option<&'a str>,
+    /// The data.
+    pub data: &'a Dataset,
     /// The column of the samples' names.
     pub id: Option<&'a str>,
     /// What was done to the table.
     pub preprocessing: &'a Preprocessing,
     /// What was to be done with missing cells.
     pub missing: Missing,
-    /// What became of them.
-    pub settled: &'a Settled,
 }
 
 /// Where the time of the whole run went.
@@ -117,10 +122,12 @@ impl<'a> Summary<'a> {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION"),
             input: source.input,
-            label: source.label,
+            label: source.data.label.as_deref(),
             id: source.id,
+            metadata: source.data.joined.as_ref(),
+            annotations: source.data.all_annotations().iter().map(AnnotationFacts::of).collect(),
             preprocessing: source.preprocessing,
-            missing: MissingCells { how: missing_name(source.missing), settled: source.settled },
+            missing: MissingCells { how: missing_name(source.missing), settled: &source.data.table.settled },
             n_samples: model.n_samples(),
             n_features: model.n_features(),
             rank: model.rank(),

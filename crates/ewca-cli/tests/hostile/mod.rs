@@ -57,11 +57,39 @@ impl Corpus {
         corpus.paths();
         corpus.pipes();
         corpus.models();
+        corpus.metadata();
         corpus
     }
 
     fn write(&self, name: &str, content: impl AsRef<[u8]>) {
         fs::write(self.folder.join(name), content).unwrap();
+    }
+
+    /// What is known of samples is as hostile as the samples.
+    fn metadata(&mut self) {
+        let mut with = |name: &str, content: &[u8], said: &'static str| {
+            self.write(name, content);
+            self.run(&["fit", "good.csv", "--metadata", name, "-o", "out"], said);
+        };
+        let strange = "\u{1b}[2J\u{1b}]0;x\u{7}\u{202e}";
+        with("empty_m.csv", b"", "empty_m.csv: is empty");
+        with("binary_m.csv", &[b'1', 0, 255, 3], "neither text nor a known binary format");
+        with("array_m.csv", b"\x93NUMPY\x01\x00", "metadata are a text table");
+        with("strange_m.csv", format!("{strange},x\n{strange},1\n").as_bytes(), "has no row of any sample");
+        with("twice_m.csv", b"id,x\n1,a\n1,b\n", "has '1' in lines 2 and 3");
+        with("columns_m.csv", format!("id,{strange},{strange}\n1,2,3\n").as_bytes(), "has two columns called");
+        with("quote_m.csv", b"id,\"x\n1,2\n", "a quote is opened there");
+        with("ragged_m.csv", b"id,x\n1,2,3,4\n", "has 4 cells where 2 are expected");
+        let names: Vec<String> = (0..1_000_000).map(|at| format!("c{at}")).collect();
+        let wide = format!("id,{}\n1,{}\n", names.join(","), vec!["inf"; names.len()].join(","));
+        with("wide_m.csv", wide.as_bytes(), "has 1000001 columns, and at most 200 are taken");
+        let mut bomb = flate2::write::GzEncoder::new(Vec::new(), Compression::fast());
+        let zeros = vec![b','; 1 << 20];
+        (0..1100).for_each(|_| bomb.write_all(&zeros).unwrap());
+        with("bomb_m.csv.gz", &bomb.finish().unwrap(), "bomb_m.csv.gz");
+        self.run(&["fit", "good.csv", "--metadata", "/dev/zero", "-o", "out"], "is a character device");
+        self.run(&["fit", "good.csv", "--metadata", ".", "-o", "out"], "is a folder, and metadata are a text table");
+        self.run(&["inspect", "good.csv", "--metadata", "none.csv"], "none.csv");
     }
 
     /// A file that cannot be fitted.

@@ -42,6 +42,11 @@ pub(super) fn numbers(cells: &ArrayRef) -> Option<Vec<f64>> {
     })
 }
 
+/// Whether an array of this type holds numbers that may measure something.
+pub(super) fn is_numeric(kind: &DataType) -> bool {
+    kind.is_numeric()
+}
+
 /// The cells of an array as text, empty where one is missing; nothing if they are nested or the like.
 pub(super) fn texts(cells: &ArrayRef) -> Option<Vec<String>> {
     match cells.data_type() {

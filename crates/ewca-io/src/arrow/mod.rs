@@ -213,7 +213,11 @@ fn read(
         add_rows(&batch, &numeric, &names, rows - batch.num_rows(), &mut data, file)?;
     }
     let take = |column: Option<usize>| column.map(|column| texts[column].clone());
-    let other = |&column: &usize| TextCells { name: names[column].clone(), cells: texts[column].clone() };
+    let other = |&column: &usize| TextCells {
+        name: names[column].clone(),
+        cells: texts[column].clone(),
+        categorical: !array::is_numeric(schema.field(column).data_type()),
+    };
     Ok(Draft {
         texts: columns.others.iter().map(other).collect(),
         left_out: columns.left_out.iter().map(|&column| names[column].clone()).collect(),

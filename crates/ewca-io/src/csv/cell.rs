@@ -82,6 +82,18 @@ fn beside_number(cell: &[u8], decimal_comma: bool) -> Option<&'static str> {
     is_unit.then_some("a unit")
 }
 
+/// A cell of what is known of samples: nothing where it is missing.
+pub(crate) fn known<'a>(cell: &'a str, missing_values: &[String]) -> Option<&'a str> {
+    let cell = cell.trim();
+    let is_missing = is_missing(cell.as_bytes(), missing_values) || cell.eq_ignore_ascii_case("nan");
+    (!is_missing).then_some(cell)
+}
+
+/// The number in such a cell; one that is not finite is none that could be compared.
+pub(crate) fn measured(cell: &str, decimal_comma: bool) -> Option<f64> {
+    if decimal_comma { parsed_with_comma(cell.as_bytes()) } else { parsed(cell.as_bytes()) }
+}
+
 fn is_missing(cell: &[u8], more: &[String]) -> bool {
     MISSING.contains(&cell) || more.iter().any(|word| word.as_bytes() == cell)
 }

@@ -14,6 +14,7 @@ mod facts;
 mod layout;
 mod plain;
 mod quoted;
+mod sheet;
 mod text;
 
 use crate::error::{closest, phrase, without_header};
@@ -22,7 +23,11 @@ use crate::forecast::TableShape;
 use crate::{DenseValues, Error, OptionName, ReadOptions, TextCells, Values};
 pub(crate) use facts::{begins_with_data, facts};
 use layout::Layout;
+pub(crate) use sheet::Sheet;
 use text::Text;
+
+/// A cell of what is known of samples, nothing where it is missing; and the number in it.
+pub(crate) use cell::{known, measured};
 
 /// Reads a whole text table.
 pub(crate) fn read(text: &[u8], file: &str, options: &ReadOptions) -> Result<Draft, Error> {
@@ -151,8 +156,11 @@ impl Rows {
         };
         let name = |column: &usize| layout.names[*column].clone();
         let others = layout.columns.others.iter().zip(&slots.others);
-        let texts =
-            others.map(|(at, &slot)| TextCells { name: name(at), cells: column(Some(slot)).unwrap_or_default() });
+        let texts = others.map(|(at, &slot)| TextCells {
+            name: name(at),
+            cells: column(Some(slot)).unwrap_or_default(),
+            categorical: false,
+        });
         Ok(Draft {
             texts: texts.collect(),
             left_out: layout.columns.left_out.iter().map(name).collect(),

@@ -40,11 +40,13 @@ pub enum OptionName {
     NormalizeTotal,
     /// [`Preprocessing::top_variable`](crate::Preprocessing::top_variable).
     TopVariable,
+    /// A table of what is known of the samples: [`Metadata`](crate::Metadata).
+    Metadata,
 }
 
 impl OptionName {
     /// All of them in their order, with the names of the fields that hold them.
-    pub const ALL: [(OptionName, &str); 17] = [
+    pub const ALL: [(OptionName, &str); 18] = [
         (OptionName::Label, "label"),
         (OptionName::Id, "id"),
         (OptionName::Ignore, "ignore"),
@@ -62,6 +64,7 @@ impl OptionName {
         (OptionName::MaxBytes, "max_bytes"),
         (OptionName::NormalizeTotal, "normalize_total"),
         (OptionName::TopVariable, "top_variable"),
+        (OptionName::Metadata, "metadata"),
     ];
 
     /// The name of the field that holds it.

@@ -8,7 +8,7 @@ use crate::finish::{Draft, chosen_columns};
 use crate::forecast::TableShape;
 use crate::sparse::{Compressed, Major, natural_numbers};
 use crate::tenx::{Feature, names_of, wanted_type};
-use crate::{Error, ReadOptions, Values};
+use crate::{Error, ReadOptions, TextCells, Values};
 
 /// Who wrote an HDF5 file, by the names at its root.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -138,6 +138,10 @@ impl H5ad<'_> {
             },
         };
         draft.labels = column(&options.label)?;
+        for name in &options.annotations {
+            let cells = column(&Some(name.clone()))?.unwrap_or_default();
+            draft.texts.push(TextCells { name: name.clone(), cells, categorical: false });
+        }
         draft.ids = column(&options.id)?.or(draft.ids);
         draft.filter = column(&options.filter.as_ref().map(|(name, _)| name.clone()))?;
         Ok(draft)

@@ -8,7 +8,7 @@ use super::read::{H5ad, in_a_file};
 use crate::error::{excerpt, phrase};
 use crate::finish::Draft;
 use crate::source::contained;
-use crate::{Error, OptionName, ReadOptions, Values};
+use crate::{Error, OptionName, ReadOptions, TextCells, Values};
 
 /// What MATLAB puts in front of the HDF5 file.
 const FRONT: usize = 512;
@@ -21,9 +21,15 @@ pub(crate) fn read(bytes: &[u8], file: &str, options: &ReadOptions) -> Result<Dr
         let chosen = choose(&mat, &known, options)?;
         let mut draft = Draft::of_matrix(values(&mat, &chosen.name)?);
         let samples = if options.transpose { draft.values.columns() } else { draft.values.rows() };
-        let label = options.label.as_ref().and_then(|name| known.iter().find(|variable| variable.name == *name));
-        if let Some(label) = label.filter(|label| label.rows * label.columns == samples) {
-            draft.labels = Some(mat.plain_texts(&mat.dataset(&label.name)?, &label.name)?);
+        let texts = |name: &String| {
+            let fits = |variable: &&Variable| variable.name == *name && variable.rows * variable.columns == samples;
+            let found = known.iter().find(fits);
+            found.map(|found| mat.plain_texts(&mat.dataset(&found.name)?, &found.name)).transpose()
+        };
+        draft.labels = options.label.as_ref().map(texts).transpose()?.flatten();
+        for name in &options.annotations {
+            let cells = texts(name)?;
+            draft.texts.extend(cells.map(|cells| TextCells { name: name.clone(), cells, categorical: false }));
         }
         Ok(draft)
     })

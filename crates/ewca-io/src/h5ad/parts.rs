@@ -10,7 +10,7 @@ use crate::finish::Draft;
 use crate::parts::Parts;
 use crate::source::contained;
 use crate::sparse::{Major, check_shape, checked_offsets, natural_numbers, some_rows};
-use crate::{Error, ReadOptions, Values};
+use crate::{Error, ReadOptions, TextCells, Values};
 
 use super::cells::Kind;
 use super::read::{H5ad, Part};
@@ -27,6 +27,7 @@ pub(crate) struct AnnDataParts {
     features: Vec<String>,
     ids: Vec<String>,
     labels: Option<Vec<String>>,
+    texts: Vec<TextCells>,
 }
 
 /// How the matrix is stored, and where in the file it is.
@@ -50,7 +51,8 @@ impl AnnDataParts {
             let index = h5ad.index("obs")?;
             let stored = stored(&h5ad, file, options, [index.len(), features.len()])?;
             let (ids, labels) = h5ad.names_of_rows(index, options)?;
-            Ok(AnnDataParts { path: path.into(), stored, features, ids, labels })
+            let texts = h5ad.annotations(ids.len(), options)?;
+            Ok(AnnDataParts { path: path.into(), stored, features, ids, labels, texts })
         })?
     }
 
@@ -112,12 +114,12 @@ impl Parts for AnnDataParts {
             self.values(&h5ad, rows.clone())
         })??;
         Ok(Draft {
-            texts: Vec::new(),
+            texts: self.texts.iter().map(|text| text.rows(rows.clone())).collect(),
             left_out: Vec::new(),
             values,
             features: Some(self.features.clone()),
             ids: Some(self.ids[rows.clone()].to_vec()),
-            labels: self.labels.as_ref().map(|labels| labels[rows].to_vec()),
+            labels: self.labels.as_ref().map(|labels| labels[rows.clone()].to_vec()),
             filter: None,
             // Variables may still be ignored by name.
             roles_open: true,

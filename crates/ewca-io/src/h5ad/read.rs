@@ -24,7 +24,7 @@ pub(crate) fn read(path: &Path, file: &str, options: &ReadOptions) -> Result<Dra
 }
 
 fn decode(path: &Path, file: &str, options: &ReadOptions) -> Result<Draft, Error> {
-    if options.transpose && (options.label.is_some() || options.filter.is_some()) {
+    if options.transpose && (options.label.is_some() || options.filter.is_some() || !options.annotations.is_empty()) {
         return Err(Error::Options {
             problem: phrase![Label, " and ", Filter, " name columns of obs, and ", Transpose, " makes samples of var"],
             advice: "leave out one of the two".into(),
@@ -48,7 +48,7 @@ fn decode(path: &Path, file: &str, options: &ReadOptions) -> Result<Draft, Error
     let (ids, labels) = h5ad.names_of_rows(index, options)?;
     let filter = options.filter.as_ref().map(|(name, _)| h5ad.obs_column(name, OptionName::Filter, rows));
     Ok(Draft {
-        texts: Vec::new(),
+        texts: h5ad.annotations(rows, options)?,
         left_out: Vec::new(),
         values,
         features: Some(features),
@@ -114,7 +114,7 @@ pub(crate) fn describe(path: &Path, file: &str, options: &ReadOptions) -> Result
         }
         let texts = |name: String| {
             let cells = h5ad.frame_texts("obs", &name).unwrap_or_default();
-            TextCells { name, cells }
+            TextCells { name, cells, categorical: true }
         };
         Ok((h5ad.matrices(), h5ad.columns("obs")?.into_iter().map(texts).collect()))
     })?
@@ -334,6 +334,32 @@ impl<'a> H5ad<'a> {
         let mut names = group.link_names().map_err(self.because(frame))?;
         names.retain(|name| *name != index && name != "__categories");
         Ok(names)
+    }
+
+    /// The columns of obs that the options name, beside the label.
+    pub fn annotations(&self, rows: usize, options: &ReadOptions) -> Result<Vec<TextCells>, Error> {
+        let column = |name: &String| {
+            let cells = self.obs_column(name, OptionName::Label, rows)?;
+            Ok(TextCells { name: name.clone(), cells, categorical: !self.is_measured(name) })
+        };
+        options.annotations.iter().map(column).collect()
+    }
+
+    /// Whether a column of obs holds numbers that are no codes of classes.
+    fn is_measured(&self, name: &str) -> bool {
+        if let Some(is_measured) = self.is_measured_field("obs", name) {
+            return is_measured;
+        }
+        let Ok(obs) = self.frame("obs") else { return false };
+        let is_old = obs.group("__categories").is_ok_and(|old| has(&old.dataset_names(), name));
+        let path = match obs.group(name) {
+            Ok(column) if has(&column.dataset_names(), "codes") => return false,
+            Ok(_) => format!("obs/{name}/values"),
+            Err(_) => format!("obs/{name}"),
+        };
+        let is_number =
+            |kind| matches!(kind, DatatypeMessage::FixedPoint { .. } | DatatypeMessage::FloatingPoint { .. });
+        !is_old && self.file.dataset(&path).and_then(|dataset| dataset.datatype()).is_ok_and(is_number)
     }
 
     fn obs_column(&self, name: &str, role: OptionName, rows: usize) -> Result<Vec<String>, Error> {

@@ -66,6 +66,14 @@ impl H5ad<'_> {
         Some(self.decoded(&dataset, field, frame))
     }
 
+    /// Whether a field of an old frame holds numbers that are no codes of classes; nothing where the frame is of another kind.
+    pub fn is_measured_field(&self, frame: &str, name: &str) -> Option<bool> {
+        let (_, fields) = self.records(frame)?;
+        let field = fields.iter().find(|field| field.name == name)?;
+        let is_number = matches!(field.kind, FieldKind::Integer { .. } | FieldKind::Float { .. });
+        Some(is_number && self.file.dataset(&format!("uns/{name}_categories")).is_err())
+    }
+
     fn decoded(&self, dataset: &H5Dataset, field: &Field, frame: &str) -> Result<Vec<String>, Error> {
         self.check_room(dataset, &dataset.shape())?;
         let bytes = dataset.read_raw_bytes().map_err(self.because(frame))?;

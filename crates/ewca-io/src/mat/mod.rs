@@ -11,7 +11,7 @@ use crate::error::{another_column, counted, excerpt, phrase};
 use crate::finish::Draft;
 use crate::forecast::TableShape;
 use crate::limit::Limit;
-use crate::{Error, OptionName, ReadOptions, h5ad};
+use crate::{Error, OptionName, ReadOptions, TextCells, h5ad};
 use element::{Elements, Kind};
 use variable::{Class, Header};
 
@@ -33,6 +33,10 @@ pub(crate) fn read(bytes: &[u8], file: &str, options: &ReadOptions) -> Result<Dr
         variable.map(|variable| mat.texts(variable, samples)).transpose()
     };
     draft.labels = texts(&options.label)?;
+    for name in &options.annotations {
+        let cells = texts(&Some(name.clone()))?;
+        draft.texts.extend(cells.map(|cells| TextCells { name: name.clone(), cells, categorical: false }));
+    }
     match options.transpose {
         true => draft.features = texts(&options.id)?,
         false => draft.ids = texts(&options.id)?,

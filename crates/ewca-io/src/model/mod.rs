@@ -10,6 +10,7 @@
 //! | `features`, `features.ends` | bytes; int64 | the names of the features: UTF-8, one after the other, and where each ends |
 //! | `ids`, `ids.ends` | bytes; int64, n | the names of the samples |
 //! | `labels`, `labels.ends` | bytes; int64, n | their classes, where they are known |
+//! | `annotations` | bytes | what else is known of them, where something is: JSON, a list of columns with classes and codes, or numbers |
 //! | `kept`, `scales`, `training_means` | int64; float64 | what the preprocessing learned, where it did |
 //! | `record` | bytes | all else, as JSON |
 //! | `sha256` | bytes, 32 | the checksum of everything above |
@@ -37,7 +38,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use crate::error::{excerpt, file_name, one_line};
-use crate::{Error, Expected, FittedPreprocessing, Preprocessing, Staged, stage};
+use crate::{Annotation, Error, Expected, FittedPreprocessing, Preprocessing, Staged, stage};
 use tensors::{Content, Tensor};
 
 /// The version of the format that is written here.
@@ -46,6 +47,8 @@ const MODEL_FORMAT: &str = "ewca.model/3";
 const SECOND_FORMAT: &str = "ewca.model/2";
 /// The version that has no checksum either.
 const FIRST_FORMAT: &str = "ewca.model/1";
+/// The tensor of what else is known of the samples.
+const ANNOTATIONS: &str = "annotations";
 /// The metadata key.
 const KEY: &str = "ewca";
 
@@ -60,6 +63,8 @@ pub struct ModelFile {
     pub ids: Vec<String>,
     /// The class of each training sample, where they were known.
     pub labels: Option<Vec<String>>,
+    /// What else is known of the training samples.
+    pub annotations: Vec<Annotation>,
     /// Which columns of the training table the names and classes came from.
     pub columns: RoleColumns,
     /// The version of the program that fitted it.
@@ -252,6 +257,7 @@ struct Loose {
     means: Option<Vec<f64>>,
     ids: Vec<String>,
     labels: Option<Vec<String>>,
+    annotations: Vec<Annotation>,
     has_checksum: bool,
 }
 
@@ -265,8 +271,18 @@ fn of_this_version(tensors: &SafeTensors<'_>) -> Result<Loose, String> {
         means: tensors::optional_numbers(tensors, "training_means")?,
         ids: tensors::names(tensors, "ids", "ids.ends")?,
         labels: tensors::optional_names(tensors, "labels", "labels.ends")?,
+        annotations: annotations(tensors)?,
         has_checksum: true,
     })
+}
+
+/// What else is known of the samples; nothing in files of before it was kept.
+fn annotations(tensors: &SafeTensors<'_>) -> Result<Vec<Annotation>, String> {
+    if tensors.tensor(ANNOTATIONS).is_err() {
+        return Ok(Vec::new());
+    }
+    let text = std::str::from_utf8(tensors::bytes(tensors, ANNOTATIONS)?).map_err(|_| "its metadata are no text")?;
+    parsed(text, "metadata of samples")
 }
 
 fn of_first_version(text: &str) -> Result<Loose, String> {
@@ -275,7 +291,7 @@ fn of_first_version(text: &str) -> Result<Loose, String> {
     let FittedPreprocessing { steps, features, kept, scales, means } = preprocessing;
     let (params, columns) = (Some(params), RoleColumns::default());
     let record = Record { program, training_checksum, params, steps, columns, model };
-    Ok(Loose { record, features, kept, scales, means, ids, labels, has_checksum: false })
+    Ok(Loose { record, features, kept, scales, means, ids, labels, annotations: Vec::new(), has_checksum: false })
 }
 
 /// A message of a library on hostile bytes: not too long.
@@ -311,7 +327,11 @@ fn record(file: &ModelFile) -> Result<String, String> {
 }
 
 fn write_to(out: &mut dyn Write, file: &ModelFile, record: &str) -> io::Result<()> {
-    let ModelFile { model, preprocessing, ids, labels, .. } = file;
+    let ModelFile { model, preprocessing, ids, labels, annotations, .. } = file;
+    let annotations = match annotations.is_empty() {
+        true => None,
+        false => Some(serde_json::to_vec(annotations)?),
+    };
     let mut tensors = Vec::new();
     let mut add = |name, content| tensors.push(Tensor { name, content });
     add("components", Content::Matrix(model.components()));
@@ -326,6 +346,9 @@ fn write_to(out: &mut dyn Write, file: &ModelFile, record: &str) -> io::Result<(
     if let Some(labels) = labels {
         add("labels", Content::Names(labels));
         add("labels.ends", Content::Ends(labels));
+    }
+    if let Some(annotations) = &annotations {
+        add(ANNOTATIONS, Content::Bytes(annotations));
     }
     if let Some(kept) = &preprocessing.kept {
         add("kept", Content::Places(kept));
@@ -343,7 +366,7 @@ fn write_to(out: &mut dyn Write, file: &ModelFile, record: &str) -> io::Result<(
 
 /// The parts put together, once they are known to fit. Variances that are not `unbiased` are divided by the total weight.
 fn assembled(loose: Loose, tensors: &SafeTensors<'_>, unbiased: bool) -> Result<ModelFile, String> {
-    let Loose { record, features, kept, scales, means, ids, labels, has_checksum } = loose;
+    let Loose { record, features, kept, scales, means, ids, labels, annotations, has_checksum } = loose;
     let Record { program, training_checksum, params, steps, columns, mut model } = record;
     let matrix = |name: &str| {
         let (shape, values) = tensors::numbers(tensors, name, 2)?;
@@ -366,13 +389,14 @@ fn assembled(loose: Loose, tensors: &SafeTensors<'_>, unbiased: bool) -> Result<
         ewca::Error::Model { what } => what,
         other => other.to_string(),
     })?;
-    let file = ModelFile { model, preprocessing, ids, labels, columns, program, training_checksum, has_checksum };
+    let file =
+        ModelFile { model, preprocessing, ids, labels, annotations, columns, program, training_checksum, has_checksum };
     check(&file).map(|()| file)
 }
 
 /// What must hold of every model file, before it is written and after it was read.
 fn check(file: &ModelFile) -> Result<(), String> {
-    let ModelFile { model, preprocessing, ids, labels, .. } = file;
+    let ModelFile { model, preprocessing, ids, labels, annotations, .. } = file;
     let (n, d) = (model.n_samples(), model.n_features());
     let expect = |what: &str, found: usize, expected: usize| match found == expected {
         true => Ok(()),
@@ -380,6 +404,7 @@ fn check(file: &ModelFile) -> Result<(), String> {
     };
     expect("names of samples", ids.len(), n)?;
     labels.as_ref().map_or(Ok(()), |labels| expect("labels", labels.len(), n))?;
+    annotations.iter().find_map(|annotation| annotation.problem(n)).map_or(Ok(()), Err)?;
     check_preprocessing(preprocessing, d)?;
     expect("names of features", preprocessing.output_count(), d)
 }

@@ -1,0 +1,171 @@
+//! `--metadata` and `--label` several times, from the outside.
+
+mod common;
+
+use common::{Workshop, clouds};
+use serde_json::{Value, json};
+
+/// What is known of the samples of `clouds`, in another order than theirs: `batch` has three values, `age` is a number, and both have holes.
+fn sheet(rows: usize) -> String {
+    let row = |at: usize| {
+        let batch = if at == 4 { "NA".to_string() } else { format!("b{}", at % 2) };
+        let age = if at == 5 { String::new() } else { format!("{}.5", 20 + at) };
+        format!("{batch},s{at},{age},\"{}\"\n", if at.is_multiple_of(3) { "x 'y'" } else { "z" })
+    };
+    "batch,sample,age,note\n".to_string() + &(0..rows).rev().map(row).collect::<String>()
+}
+
+fn shop() -> Workshop {
+    let shop = Workshop::new();
+    shop.write("data.csv", clouds(30, 6, ","));
+    shop.write("sheet.csv", sheet(30));
+    shop
+}
+
+const FIT: [&str; 6] = ["fit", "data.csv", "--id", "name", "--label", "kind"];
+
+fn with<'a>(first: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+    [first, more].concat()
+}
+
+/// The cells of a scores file, row by row, without the scores.
+fn texts(scores: &str) -> Vec<Vec<String>> {
+    let rows: Vec<Vec<&str>> = scores.lines().map(|line| line.split(',').collect()).collect();
+    let width = rows[0].iter().position(|name| *name == "ewca1").unwrap();
+    rows.iter().map(|row| row.iter().take(width).map(|cell| cell.to_string()).collect()).collect()
+}
+
+#[test]
+fn all_columns_travel_to_scores_summary_and_model() {
+    let shop = shop();
+    let run = shop.run(&with(&FIT, &["--metadata", "sheet.csv"])).succeeded();
+    assert!(run.out.contains("Joined 3 columns of sheet.csv to 30 samples by 'sample'\n"), "{}", run.out);
+    assert!(run.out.lines().all(|line| line.chars().count() <= 80), "{}", run.out);
+    let rows = texts(&shop.read("ewca-out/scores.csv"));
+    assert_eq!(rows[0], ["id", "label", "batch", "age", "note"]);
+    assert_eq!(rows[1], ["s0", "oak", "b0", "20.5", "x 'y'"]);
+    assert_eq!(rows[5], ["s4", "elm", "", "24.5", "z"]);
+    assert_eq!(rows[6], ["s5", "ash", "b1", "", "z"]);
+    let summary = shop.summary("ewca-out");
+    assert_eq!(summary["label"], "kind");
+    assert_eq!(
+        summary["annotations"],
+        json!([
+            { "name": "kind", "kind": "classes", "classes": 3, "missing": 0 },
+            { "name": "batch", "kind": "classes", "classes": 2, "missing": 1 },
+            { "name": "age", "kind": "numbers", "missing": 1 },
+            { "name": "note", "kind": "classes", "classes": 2, "missing": 0 },
+        ])
+    );
+    assert_eq!(
+        summary["metadata"],
+        json!({ "file": "sheet.csv", "id": "sample", "columns": 3, "samples": 30, "samples_without_row": 0, "rows_without_sample": 0 })
+    );
+    let model = shop.run(&["inspect", "ewca-out"]).succeeded();
+    let known = "also known        batch (2 classes, 1 missing), age (numbers, 1 missing), note (2 classes)";
+    assert!(model.out.contains(known), "{}", model.out);
+    // A second run may replace what the first one wrote, and the model is applied as before.
+    shop.run(&with(&FIT, &["--metadata", "sheet.csv", "--scores", "s.csv"])).succeeded();
+    shop.run(&with(&FIT, &["--metadata", "sheet.csv", "--scores", "s.csv"])).succeeded();
+    let transformed = shop.run(&["transform", "ewca-out", "data.csv"]).succeeded();
+    assert!(transformed.out.starts_with("id,label,ewca1,ewca2\n"), "{}", transformed.out);
+}
+
+#[test]
+fn labels_are_of_the_table_or_of_the_metadata_and_the_first_counts() {
+    let shop = shop();
+    let first = ["fit", "data.csv", "--id", "name", "--metadata", "sheet.csv"];
+    shop.run(&with(&first, &["--label", "note", "--label", "kind", "--label", "age"])).succeeded();
+    assert_eq!(texts(&shop.read("ewca-out/scores.csv"))[0], ["id", "label", "kind", "age", "batch"]);
+    assert_eq!(texts(&shop.read("ewca-out/scores.csv"))[1][1], "x 'y'");
+    assert_eq!(shop.summary("ewca-out")["label"], "note");
+    // A label with holes, or of numbers, is no class of every sample; it still comes first.
+    shop.run(&with(&first, &["--label", "age", "--label", "kind"])).succeeded();
+    assert_eq!(texts(&shop.read("ewca-out/scores.csv"))[0], ["id", "age", "kind", "batch", "note"]);
+    assert_eq!(shop.summary("ewca-out")["label"], "age");
+    // Several of the table alone; the column of a feature is none then.
+    shop.run(&with(&FIT, &["--label", "x2", "--label", "kind"])).succeeded();
+    assert_eq!(texts(&shop.read("ewca-out/scores.csv"))[0], ["id", "label", "x2"]);
+    assert_eq!(shop.summary("ewca-out")["n_features"], 5);
+    shop.run(&with(&first, &["--label", "kine"])).failed_saying(&["data.csv: has no column 'kine' for --label"]);
+}
+
+#[test]
+fn columns_with_names_of_results_are_renamed() {
+    let shop = shop();
+    shop.write(
+        "odd.csv",
+        "name,id,label,ewca1\n".to_string() + &(0..30).map(|at| format!("s{at},i,l,e\n")).collect::<String>(),
+    );
+    shop.run(&with(&FIT, &["--metadata", "odd.csv"])).succeeded();
+    assert_eq!(texts(&shop.read("ewca-out/scores.csv"))[0], ["id", "label", "input_id", "input_label", "input_ewca1"]);
+}
+
+#[test]
+fn mismatches_are_said_and_counted() {
+    let shop = shop();
+    shop.write("part.csv", sheet(40).replace("s3,", "q3,"));
+    let run = shop.run(&with(&FIT, &["--metadata", "part.csv"])).succeeded();
+    assert!(run.out.contains("1 sample without a row, of which nothing is known: s3\n"), "{}", run.out);
+    assert!(run.out.contains("11 rows without a sample, left out: s39, s38, s37 and 8 more\n"), "{}", run.out);
+    let metadata = &shop.summary("ewca-out")["metadata"];
+    assert_eq!((&metadata["samples_without_row"], &metadata["rows_without_sample"]), (&json!(1), &json!(11)));
+    shop.write("none.csv", sheet(30).replace(",s", ",t"));
+    shop.run(&with(&FIT, &["--metadata", "none.csv"])).failed_saying(&[
+        "none.csv: has no row of any sample",
+        "column 'batch' has b1, b0, b1 and 27 more",
+        "called s0",
+    ]);
+    shop.run(&with(&FIT, &["--metadata", "sheet.csv", "-o", "x", "--scores", "sheet.csv"]))
+        .failed_saying(&["--scores would replace the input sheet.csv"]);
+    shop.run(&["fit", "data.csv", "--id", "kind", "--ignore", "name", "--metadata", "sheet.csv"])
+        .failed_saying(&["samples 1 and 4 of the table are both called 'oak'", "--id"]);
+    // Samples without names are numbered.
+    shop.run(&["fit", "data.csv", "--ignore", "name", "--ignore", "kind", "--metadata", "sheet.csv"])
+        .failed_saying(&["the samples are called 1, 2, 3 and 27 more", "--id"]);
+    let standard = shop.run(&with(&FIT, &["--metadata", "-"]));
+    assert_eq!(standard.code, Some(2), "{standard:?}");
+}
+
+#[test]
+fn inspect_says_what_would_be_joined_and_its_command_works() {
+    let shop = shop();
+    let run = shop.run(&["inspect", "data.csv", "--metadata", "sheet.csv", "--label", "batch"]).succeeded();
+    for part in [
+        "Joined 3 columns of sheet.csv to 30 samples by 'sample'\n",
+        "  batch (2 classes, 1 missing)\n",
+        "  kind (3 classes)\n",
+        "  age (numbers, 1 missing)\n",
+        "--metadata sheet.csv",
+    ] {
+        assert!(run.out.contains(part), "no '{part}' in {}", run.out);
+    }
+    shop.run_printed(&run.out, "").succeeded();
+    assert_eq!(shop.summary("ewca-out")["metadata"]["samples"], 30);
+    assert_eq!(texts(&shop.read("ewca-out/scores.csv"))[0], ["id", "batch", "kind", "age", "note"]);
+    let json = shop.run(&["inspect", "data.csv", "--metadata", "sheet.csv", "--json"]).succeeded();
+    let record: Value = serde_json::from_str(json.out.lines().next().unwrap()).unwrap();
+    assert_eq!(record["metadata"]["joined"]["samples"], 30);
+    shop.write("none.csv", "a,b\n1,2\n");
+    let none = shop.run(&["inspect", "data.csv", "--metadata", "none.csv"]).succeeded();
+    assert!(none.out.contains("The metadata cannot be joined: none.csv: has no row of any sample"), "{}", none.out);
+}
+
+#[test]
+fn select_path_and_report_take_metadata() {
+    let shop = shop();
+    let table = ["data.csv", "--id", "name", "--ignore", "kind", "--metadata", "sheet.csv"];
+    let select = with(&["select"], &table);
+    let judged = with(&select, &["-k", "2", "--splits", "3", "--inner-splits", "2"]);
+    let run = shop.run(&with(&judged, &["--label", "note"])).succeeded();
+    assert!(run.out.contains("--label note") && run.out.contains("--metadata sheet.csv"), "{}", run.out);
+    shop.run(&with(&judged, &["--label", "batch"]))
+        .failed_saying(&["'batch' is not known of 1 sample", "name another column"]);
+    shop.run(&with(&judged, &["--label", "age"])).failed_saying(&["'age' holds numbers, not classes"]);
+    let path = shop.run(&with(&with(&["path"], &table), &["--epsilons", "1,2"])).succeeded();
+    assert!(path.out.contains("Joined 3 columns of sheet.csv"), "{}", path.out);
+    shop.run(&with(&["fit"], &table)).succeeded();
+    let report = ["report", "ewca-out", "data.csv", "--id", "name", "--ignore", "kind"];
+    shop.run(&report).succeeded();
+    shop.run(&with(&report, &["--metadata", "sheet.csv", "--label", "batch"])).succeeded();
+}
