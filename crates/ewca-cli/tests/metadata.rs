@@ -169,3 +169,97 @@ fn select_path_and_report_take_metadata() {
     shop.run(&report).succeeded();
     shop.run(&with(&report, &["--metadata", "sheet.csv", "--label", "batch"])).succeeded();
 }
+
+/// In `clouds` the kind decides on the components; `batch` and `age` go with the order of the rows, which they do not know.
+#[test]
+fn what_goes_with_a_component_is_said_and_written() {
+    let shop = shop();
+    let run = shop.run(&with(&FIT, &["--metadata", "sheet.csv"])).succeeded();
+    assert!(run.out.contains("ewca1 goes with kind: eta squared 0."), "{}", run.out);
+    assert!(run.out.contains("p = 0.001 after correction\n"), "{}", run.out);
+    assert!(run.out.contains("  covariates.csv     what goes with which component\n"), "{}", run.out);
+    assert!(!run.out.contains("goes with batch") && !run.out.contains("goes with age"), "{}", run.out);
+    assert!(run.out.lines().all(|line| line.chars().count() <= 80), "{}", run.out);
+    let table = shop.read("ewca-out/covariates.csv");
+    assert_eq!(table.lines().next(), Some("component,column,measure,effect,samples,p,p_corrected"));
+    // Two components by four columns.
+    assert_eq!(table.lines().count(), 9);
+    let covariates = &shop.summary("ewca-out")["covariates"];
+    assert_eq!((&covariates["permutations"], &covariates["permuted_samples"]), (&json!(999), &json!(30)));
+    let tests = covariates["tests"].as_array().unwrap();
+    let lines: Vec<String> = tests
+        .iter()
+        .map(|test| {
+            let text = |key: &str| test[key].as_str().unwrap().to_string();
+            let number = |key: &str| format!("{:?}", test[key].as_f64().unwrap());
+            let texts = [text("component"), text("column"), text("measure")];
+            [&texts[..], &["effect", "samples", "p", "p_corrected"].map(number)].concat().join(",")
+        })
+        .collect();
+    assert_eq!(lines, table.lines().skip(1).collect::<Vec<_>>());
+    let first = &tests[0];
+    // Eta squared from the scores that were written.
+    let rows: Vec<Vec<String>> = shop
+        .read("ewca-out/scores.csv")
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').map(String::from).collect())
+        .collect();
+    let (kinds, scores): (Vec<&str>, Vec<f64>) =
+        rows.iter().map(|row| (&row[1][..], row[5].parse::<f64>().unwrap())).unzip();
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let all = mean(&scores);
+    let between: f64 = ["oak", "elm", "ash"]
+        .iter()
+        .map(|kind| {
+            let own: Vec<f64> =
+                kinds.iter().zip(&scores).filter(|(own, _)| *own == kind).map(|(_, score)| *score).collect();
+            own.len() as f64 * (mean(&own) - all).powi(2)
+        })
+        .sum();
+    let eta = between / scores.iter().map(|score| (score - all).powi(2)).sum::<f64>();
+    assert_eq!((&first["column"], &first["measure"]), (&json!("kind"), &json!("eta squared")));
+    assert!((first["effect"].as_f64().unwrap() - eta).abs() < 1e-9, "{first} {eta}");
+    assert!(first["p_corrected"].as_f64().unwrap() <= 0.05);
+    // What cannot be compared is said.
+    let names: String = (0..30).map(|at| format!("s{at},t{at},one\n")).collect();
+    shop.write("odd.csv", format!("name,each,same\n{names}"));
+    let run = shop.run(&with(&FIT, &["--metadata", "odd.csv"])).succeeded();
+    assert!(run.out.contains("Not compared, since it differs for every sample: each\n"), "{}", run.out);
+    assert!(run.out.contains("Not compared, since it is the same for all samples: same\n"), "{}", run.out);
+    let skipped = &shop.summary("ewca-out")["covariates"]["skipped"];
+    assert_eq!(
+        skipped,
+        &json!([{ "column": "each", "why": "all_different" }, { "column": "same", "why": "one_value" }])
+    );
+}
+
+#[test]
+fn the_report_has_all_columns() {
+    let shop = shop();
+    shop.run(&with(&FIT, &["--metadata", "sheet.csv", "--report", "report.html"])).succeeded();
+    let page = shop.read("report.html");
+    for part in ["\"batch\"", "\"age\"", "\"note\"", "\"eta squared\"", "\"rank correlation\""] {
+        assert!(page.contains(part), "{part}");
+    }
+    // The model knows them: the report of a model needs no sheet.
+    shop.run(&["report", "ewca-out", "data.csv", "--id", "name", "--label", "kind", "-o", "again.html"]).succeeded();
+    assert!(shop.read("again.html").contains("\"batch\""));
+}
+
+/// Runs with and without something to compare follow each other in one folder, and a file of the user's stays.
+#[test]
+fn a_run_without_columns_leaves_no_table_of_another() {
+    let shop = shop();
+    let plain = ["fit", "data.csv", "--id", "name", "--ignore", "kind"];
+    shop.run(&FIT).succeeded();
+    assert!(common::exists(&shop.path("ewca-out/covariates.csv")));
+    shop.run(&plain).succeeded();
+    assert!(!common::exists(&shop.path("ewca-out/covariates.csv")));
+    shop.run(&FIT).succeeded();
+    shop.write("ewca-out/covariates.csv", "mine\n");
+    shop.run(&plain).succeeded();
+    assert_eq!(shop.read("ewca-out/covariates.csv"), "mine\n");
+    shop.run(&FIT).failed_saying(&["covariates.csv", "--overwrite"]);
+    assert_eq!(shop.read("ewca-out/covariates.csv"), "mine\n");
+}

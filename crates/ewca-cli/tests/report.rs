@@ -52,6 +52,7 @@ fn what_is_known_of_the_samples_is_there_to_colour_by() {
         assert_eq!(names, ["kind", "batch", "age"], "{file}");
         assert_eq!(data["annotations"][1]["values"]["names"], serde_json::json!(["b0", "b1"]), "{file}");
         assert_eq!(data["annotations"][2]["values"]["names"], serde_json::Value::Null, "{file}");
+        assert_eq!(data["covariates"].as_array().unwrap().len(), 6, "{file}");
     }
     assert!(shop.read("a.html") == shop.read("b.html"), "byte for byte");
 }

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod clustering;
+pub mod covariates;
 mod distance;
 mod kmeans;
 mod neighbours;

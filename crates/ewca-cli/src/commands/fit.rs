@@ -17,6 +17,7 @@ use crate::console::outcome::Outcome;
 use crate::console::terminal::{Console, Verbosity};
 use crate::input::prepare::{Preparation, Purpose};
 use crate::input::table::Dataset;
+use crate::output::covariates::Covariates;
 use crate::output::exports::{Exporting, Written};
 use crate::output::results::ResultsFolder;
 use crate::output::summary::{DataSource, Summary, Times};
@@ -175,13 +176,16 @@ impl Results<'_> {
     /// Writes the folder, then the further files that were asked for, and says so. `answers`: Ctrl-C is answered here.
     fn write(&self, mut folder: ResultsFolder, answers: bool, console: Console) -> Result<(), Failure> {
         let input = self.job.table.input.short_name();
+        let covariates = Covariates::new(self.data, &self.file.model);
         let mut summary = Summary::new(self.source(&input), &self.job.wanted, &self.file.model, self.times);
+        summary.covariates = covariates.as_ref().map(Covariates::record);
         let writing = progress::phase("writing the results", console);
         if answers {
             let words = "Writing the results; press Ctrl-C again to quit at once.";
             interrupt::keep_results(progress::notice(&writing, words));
         }
         folder.add_results(self.data, self.file)?;
+        covariates.iter().try_for_each(|covariates| folder.add_covariates(covariates))?;
         folder.commit_fit(&mut summary)?;
         interrupt::results_are_safe();
 
@@ -192,7 +196,7 @@ impl Results<'_> {
         if let Some(failure) = failure {
             return Err(failure);
         }
-        self.tell(&folder, &written, &summary, console);
+        self.tell(&folder, &written, &summary, covariates.as_ref(), console);
         Ok(())
     }
 
@@ -255,7 +259,14 @@ impl Results<'_> {
         Ok(written)
     }
 
-    fn tell(&self, folder: &ResultsFolder, written: &[Written], summary: &Summary<'_>, console: Console) {
+    fn tell(
+        &self,
+        folder: &ResultsFolder,
+        written: &[Written],
+        summary: &Summary<'_>,
+        covariates: Option<&Covariates>,
+        console: Console,
+    ) {
         let said = ConsoleSummary {
             model: &self.file.model,
             features: &self.data.table.features,
@@ -264,6 +275,7 @@ impl Results<'_> {
             folder: folder.path(),
             expected_memory: self.peak,
             written,
+            covariates,
         };
         if console.talks() {
             return console.say(&said.text(console.verbosity));

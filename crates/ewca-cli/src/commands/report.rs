@@ -16,6 +16,7 @@ use crate::console::terminal::Console;
 use crate::console::text::{bytes, number};
 use crate::input::prepare::{Preparation, Purpose};
 use crate::input::table::Dataset;
+use crate::output::covariates::Covariates;
 use crate::output::emit::check_writable;
 use crate::output::exports::Written;
 use crate::output::results::ResultsFolder;
@@ -69,7 +70,8 @@ pub fn run(job: &ReportJob, console: Console) -> Result<Outcome, Failure> {
     let short_name = job.table.input.short_name();
     let source = ReportSource { name: &short_name, data, samples: &samples };
     let annotations = source.annotations();
-    let subject = source.subject(&annotations, &file.model, &pca, &path);
+    let covariates = source.covariates(&file.model);
+    let subject = Subject { covariates: &covariates, ..source.subject(&annotations, &file.model, &pca, &path) };
     let multiqc = job
         .multiqc
         .as_ref()
@@ -127,6 +129,11 @@ impl ReportSource<'_> {
         self.data.all_annotations().into_iter().map(shown).collect()
     }
 
+    /// Which of that goes with which component.
+    fn covariates(&self, model: &Model) -> Vec<ewca_report::Covariate> {
+        Covariates::new(self.data, model).map_or(Vec::new(), |found| found.for_report())
+    }
+
     fn subject<'s>(
         &'s self,
         annotations: &'s [Annotation],
@@ -164,6 +171,7 @@ impl ReportSource<'_> {
         let subject = Subject {
             tsne: wish.tsne,
             preprocessing: &in_words(&self.data.preprocessing.steps),
+            covariates: &self.covariates(model),
             ..self.subject(&annotations, model, pca, path)
         };
         let unfit = |error: ewca_report::Error| Failure::Unfit { file: self.name.into(), problem: error.to_string() };

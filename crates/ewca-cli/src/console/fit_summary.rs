@@ -10,6 +10,7 @@ use ewca_io::{Settled, Values};
 use crate::console::terminal::{self, Verbosity};
 use crate::console::text::{accuracy, bytes, classes, count, number, percent, time, wrapped};
 use crate::input::table::Dataset;
+use crate::output::covariates::Covariates;
 use crate::output::exports::Written;
 use crate::output::results::component_name;
 use crate::output::summary::Times;
@@ -66,6 +67,8 @@ pub struct ConsoleSummary<'a> {
     pub expected_memory: usize,
     /// The files elsewhere.
     pub written: &'a [Written],
+    /// Which component goes with what is known of the samples.
+    pub covariates: Option<&'a Covariates>,
 }
 
 /// What is known of the optimum: F is not convex.
@@ -173,6 +176,9 @@ impl ConsoleSummary<'_> {
         text.push('\n');
         text.push_str(&explained_variance(self.model));
         text.push('\n');
+        if let Some(covariates) = self.covariates {
+            text.push_str(&(covariates.in_words() + "\n"));
+        }
         text.push_str(&self.files());
         text
     }
@@ -288,6 +294,9 @@ impl ConsoleSummary<'_> {
             count(model.n_samples(), "sample"),
             count(model.n_features(), "feature"),
         );
+        if self.covariates.is_some() {
+            text.push_str("  covariates.csv     what goes with which component\n");
+        }
         for Written { file, what } in self.written {
             let _ = writeln!(text, "{}", wrapped(&format!("Written to {}: {what}", file.display()), 2));
         }

@@ -17,7 +17,7 @@ use crate::commands::transform::model_file;
 use crate::commands::{demo, manual, path, reproduce, select};
 use crate::console::failure::Failure;
 use crate::input::table::Input;
-use crate::output::results::{self, RESULTS, Record};
+use crate::output::results::{self, COVARIATES, RESULTS, Record};
 use crate::run::checkpoint;
 
 /// Links that are followed at most, as Linux does.
@@ -71,6 +71,8 @@ impl Files {
     fn of_fit(&mut self, job: &FitJob) {
         self.reads_table(&job.table);
         self.fills("-o", &job.output, RESULTS);
+        let is_annotated = !job.table.labels.is_empty() || job.table.metadata.is_some();
+        self.fills("-o", &job.output, is_annotated.then_some(COVARIATES));
         let exports = &job.exports;
         self.writes("--scores", &exports.scores);
         self.writes("--loadings", &exports.loadings);

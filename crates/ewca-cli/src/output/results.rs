@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 
 use crate::console::failure::Failure;
 use crate::input::table::Dataset;
+use crate::output::covariates::Covariates;
 use crate::output::emit::check_writable;
 use crate::output::exports::{stage_loadings, stage_scores};
 use crate::output::summary::Summary;
@@ -28,6 +29,8 @@ pub const MODEL: &str = "model.safetensors";
 const SUMMARY: &str = "summary.json";
 /// What the folder of a fit holds; the last one vouches for the others.
 pub const RESULTS: [&str; 4] = [SCORES, LOADINGS, MODEL, SUMMARY];
+/// Which component goes with what is known of the samples, where something is.
+pub const COVARIATES: &str = "covariates.csv";
 /// What vouches for figures: in the format of the program sha256sum.
 const SUMS: &str = "SHA256SUMS";
 /// Locked while a run writes to the folder. In the format of [`SUMS`]: what this program may have written there.
@@ -107,6 +110,11 @@ impl ResultsFolder {
         self.add(MODEL, stage_model(&self.folder.join(MODEL), file)?)
     }
 
+    /// Prepares the table of what goes with which component.
+    pub fn add_covariates(&mut self, covariates: &Covariates) -> Result<(), Failure> {
+        self.add(COVARIATES, covariates.stage(&self.folder.join(COVARIATES))?)
+    }
+
     /// Prepares another file of the folder.
     pub fn add_bytes(&mut self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
         let staged = stage(&self.folder.join(name), |out| out.write_all(bytes))?;
@@ -150,7 +158,11 @@ impl ResultsFolder {
         summary.checksums.clone_from(&self.checksums);
         let mut text = serde_json::to_vec_pretty(summary).map_err(|error| self.failed(io::Error::other(error)))?;
         text.push(b'\n');
-        self.commit(&text)
+        // What another run has found about its samples does not belong to this one.
+        let other = self.folder.join(COVARIATES);
+        let is_left = !self.checksums.contains_key(COVARIATES) && other.is_file();
+        let is_ours = is_left && Record::of(&self.folder).vouches_for(COVARIATES, &other);
+        self.commit(&text, is_ours.then_some(&other))
     }
 
     /// Puts figures in their places, and then the list of their checksums, whose name is returned. Files that this program did not
@@ -167,11 +179,12 @@ impl ResultsFolder {
         // What an earlier run drew stays vouched for.
         let mut sums = before.recorded;
         sums.extend(self.checksums.clone());
-        self.commit(listed(&sums).as_bytes())?;
+        self.commit(listed(&sums).as_bytes(), None)?;
         Ok(SUMS.into())
     }
 
-    fn commit(&mut self, record: &[u8]) -> Result<(), Failure> {
+    /// Puts everything in its place; `outdated` goes away.
+    fn commit(&mut self, record: &[u8], outdated: Option<&PathBuf>) -> Result<(), Failure> {
         let place = self.folder.join(self.record);
         let record = stage(&place, |out| out.write_all(record))?;
         if let Some(lock) = &mut self.lock {
@@ -185,6 +198,7 @@ impl ResultsFolder {
         for (_, staged) in self.staged.drain(..) {
             staged.commit()?;
         }
+        outdated.map_or(Ok(()), fs::remove_file).map_err(|source| self.failed(source))?;
         record.commit()?;
         self.lock.iter_mut().for_each(Lock::finish);
         Ok(())

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::input::metadata::{AnnotationFacts, JoinedFile};
 use crate::input::table::Dataset;
+use crate::output::covariates::CovariatesRecord;
 use crate::output::results::Checksums;
 
 /// The name of this layout. It changes when a key changes its meaning or goes away; new keys may come under the same name.
@@ -42,6 +43,9 @@ pub struct Summary<'a> {
     explained_variance_ratio: &'a [f64],
     distance_to_pca: f64,
     certificate: &'a Certificate,
+    /// Which component goes with what is known of the samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub covariates: Option<CovariatesRecord<'a>>,
     /// What one should know before believing the fit.
     findings: Vec<Finding>,
     converged: bool,
@@ -141,6 +145,7 @@ impl<'a> Summary<'a> {
             explained_variance_ratio: model.explained_variance_ratio(),
             distance_to_pca: model.distance_to_pca(),
             certificate: model.certificate(),
+            covariates: None,
             findings: model.findings(),
             converged: model.converged(),
             termination: model.termination().name(),
