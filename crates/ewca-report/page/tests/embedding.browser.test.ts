@@ -49,7 +49,9 @@ describe('embedding', () => {
     const byPerplexity = await picture(page, SCATTER);
     assert.notEqual(byPerplexity, byLabel);
     assert.equal(await page.locator('#legend h3').textContent(), 'perplexity');
-    assert.deepEqual(await page.locator('#legend .ends span').allTextContents(), ['1.109', '10.06']);
+    const { perplexity } = JSON.parse(readFileSync(join(folder, 'demo', 'summary.json'), 'utf8'));
+    const ends = [perplexity.min, perplexity.max].map((value: number) => value.toPrecision(4));
+    assert.deepEqual(await page.locator('#legend .ends span').allTextContents(), ends);
     await page.locator('#colour').selectOption('feature');
     await page.locator('#feature').fill('g509');
     await page.locator('#feature').press('Enter');

@@ -31,7 +31,7 @@ describe('overview', () => {
     const order = await page.locator('main > section').evaluateAll((sections) => sections.map((section) => section.id));
     assert.deepEqual([order[0], ...order.slice(-2)], ['embedding', 'fit', 'about']);
     const links = await page.locator('#contents a').allTextContents();
-    assert.deepEqual(links, ['Embedding', 'Along epsilon', 'Components', 'Plan', 'Loadings', 'Classes', 'The fit', 'About']);
+    assert.deepEqual(links, ['Embedding', 'Along epsilon', 'Components', 'Plan', 'Loadings', 'Classes', 'Covariates', 'The fit', 'About']);
     assert.match((await page.locator('#licences').textContent())!, /uPlot[^]*MIT License/);
     await close(page);
   });
