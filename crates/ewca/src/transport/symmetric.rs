@@ -276,6 +276,22 @@ mod tests {
     }
 
     #[test]
+    fn nothing_to_carry_takes_no_pass_of_its_own() {
+        let n = 25;
+        let scores = Matrix::from_row_major(n, 2, &testing::gaussian(n, 2, 3)).unwrap();
+        let (weights, kernel) = (vec![1.0 / n as f64; n], Kernel::of(&scores, 0.4));
+        let nothing = Matrix::zeros(n, 0);
+        let solved = Balancer::default().balance(&kernel, &weights, vec![0.0; n], &nothing, &limits(1e-12, 1000));
+        // A good potential that is thought to be a bad one: points are carried in a second pass.
+        for (carried, passes) in [(&nothing, 1), (&scores, 2)] {
+            let (before, limits) = (kernel.passes(), Limits { first_error: Some(1.0), ..limits(1e-6, 1000) });
+            let again = Balancer::default().balance(&kernel, &weights, solved.potential.clone(), carried, &limits);
+            assert_eq!(kernel.passes() - before, passes);
+            assert!(again.marginal_error <= 1e-6 && again.carried.columns() == carried.columns());
+        }
+    }
+
+    #[test]
     fn a_balanced_plan_is_what_it_says() {
         let n = 25;
         let scores = Matrix::from_row_major(n, 2, &testing::gaussian(n, 2, 3)).unwrap();
