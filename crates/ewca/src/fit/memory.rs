@@ -13,6 +13,10 @@ use super::session::MANY_SAMPLES;
 /// wins more.
 const STORED_SAMPLES: usize = FEWEST_SORTED_POINTS;
 
+/// The most bytes of a kernel that are kept while points stay, and the most samples for which that is worth it.
+const MOST_KEPT: usize = 1 << 29;
+const MOST_SAMPLES_KEPT: usize = 1 << 16;
+
 /// Axes to begin with where the data have more: so many, or by the number of components. Samples that have to be read are looked at less
 /// often, and in more of them; so are those of very many features.
 const LEADING_AXES: usize = 64;
@@ -62,6 +66,8 @@ impl Shape {
 pub(crate) struct MemoryPlan {
     pub bytes: usize,
     pub store_kernel: bool,
+    /// In which what is computed of a kernel that is not stored is kept while points stay.
+    pub kept_bytes: usize,
     pub axes: usize,
 }
 
@@ -88,9 +94,12 @@ pub(crate) fn plan(shape: &Shape, budget: Option<usize>) -> Result<MemoryPlan> {
         let cause = if shape.features > n { "samples or features" } else { "features" };
         return Err(Error::Memory { needed: bytes, budget: limit, cause });
     }
+    let is_kept = (STORED_SAMPLES + 1..=MOST_SAMPLES_KEPT).contains(&n) && shape.few_landmarks().is_none();
+    let kept_bytes = if is_kept { KernelLayout::most_kept(n).min(MOST_KEPT).min(limit - bytes) } else { 0 };
+    let bytes = bytes + kept_bytes;
     // No limit where all are wanted: the rank of the data decides.
     let axes = if axes == order { usize::MAX } else { axes };
-    Ok(MemoryPlan { bytes, store_kernel, axes })
+    Ok(MemoryPlan { bytes, store_kernel, kept_bytes, axes })
 }
 
 /// The most numbers that are held at once: during the reduction, or at the end, when M is made and taken apart.
@@ -132,7 +141,8 @@ mod tests {
     }
 
     fn numbers(shape: &Shape) -> usize {
-        plan(shape, None).unwrap().bytes / 8
+        let MemoryPlan { bytes, kept_bytes, .. } = plan(shape, None).unwrap();
+        (bytes - kept_bytes) / 8
     }
 
     /// What products hold for each thread.
@@ -189,6 +199,26 @@ mod tests {
         let few = Shape { landmarks: Some(500), ..shape(1000, 30, 2) };
         let many = Shape { landmarks: Some(1000), ..shape(1000, 30, 2) };
         assert!(!plan(&few, None).unwrap().store_kernel && plan(&many, None).unwrap().store_kernel);
+    }
+
+    #[test]
+    fn what_is_computed_is_kept_where_it_is_not_stored_and_there_is_room() {
+        let of = |shape: &Shape, budget| plan(shape, budget).unwrap();
+        let many = shape(5000, 30, 2);
+        let MemoryPlan { bytes, kept_bytes, .. } = of(&many, None);
+        assert_eq!(kept_bytes, 8 * 6250 * (6250 + 256) / 2);
+        // As much as the budget leaves; and nothing rather than no fit.
+        assert_eq!(of(&many, Some(bytes)).kept_bytes, kept_bytes);
+        assert_eq!(
+            of(&many, Some(bytes - 1)),
+            MemoryPlan { bytes: bytes - 1, kept_bytes: kept_bytes - 1, ..of(&many, None) }
+        );
+        assert_eq!(of(&many, Some(bytes - kept_bytes)).kept_bytes, 0);
+        assert!(plan(&many, Some(bytes - kept_bytes - 1)).is_err());
+        assert_eq!(of(&shape(MOST_SAMPLES_KEPT, 30, 2), None).kept_bytes, MOST_KEPT);
+        assert_eq!(of(&shape(MOST_SAMPLES_KEPT + 1, 30, 2), None).kept_bytes, 0);
+        assert_eq!(of(&shape(1024, 30, 2), None).kept_bytes, 0);
+        assert_eq!(of(&Shape { landmarks: Some(800), ..many }, None).kept_bytes, 0);
     }
 
     #[test]

@@ -86,6 +86,7 @@ pub(super) struct Session<'a> {
     /// What the kernel had taken before it.
     pub(super) kernel_before: Duration,
     pub(super) store_kernel: bool,
+    pub(super) kept_bytes: usize,
     layout: OnceCell<KernelLayout>,
     pub(super) fingerprint: u64,
     /// The frame of the first start.
@@ -128,6 +129,7 @@ impl<'a> Session<'a> {
             begun: Instant::now(),
             kernel_before: Duration::ZERO,
             store_kernel: memory.store_kernel,
+            kept_bytes: memory.kept_bytes,
             layout: OnceCell::new(),
         })
     }
@@ -221,6 +223,7 @@ impl<'a> Session<'a> {
             let options = KernelOptions {
                 store: self.store_kernel,
                 keep_far_pairs: !self.params.skip_far_pairs,
+                kept_bytes: self.kept_bytes,
                 landmarks: self.params.landmarks.filter(|m| *m < layout_points.rows()),
             };
             KernelLayout::of_team(&layout_points, options, self.member.clone())

@@ -4,12 +4,13 @@
 //! serves both its blocks. The kernel is either stored (small n) or computed anew in every pass; both give the same bits. Pairs that are
 //! too far apart to matter are left out, and a bound of what was left out is kept.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::arrange::{Arrangement, LEAF, tournament};
 use super::bounds::{Moves, TileDistances};
 use super::lanes::Element;
-use super::tile::{Fill, Multiply, Pair, Reach, TILE};
+use super::tile::{Fill, KeptTiles, Multiply, Pair, Reach, TILE};
 use super::{Accuracy, EXP_COST, Method, Points};
 use crate::matrix::Matrix;
 use crate::parallel;
@@ -39,12 +40,23 @@ pub(super) struct Exact {
     near: Option<(Arc<TileDistances>, Moves)>,
     /// K, pair of blocks by pair of blocks, when it is stored.
     stored: Option<Vec<Vec<f64>>>,
+    /// Tiles that passes have computed, where they are kept.
+    kept: Option<Kept>,
+}
+
+/// The memory of a kernel, to be used again at other points.
+#[derive(Debug, Default)]
+pub(super) struct Room {
+    stored: Option<Vec<Vec<f64>>>,
+    kept: Option<Kept>,
 }
 
 impl Exact {
-    /// Of these points; `room` is what K was stored in before.
-    pub fn new(points: &Points, near: Option<(Arc<TileDistances>, Moves)>, room: Option<Vec<Vec<f64>>>) -> Self {
+    /// Of these points; `room` is what a kernel before this one has left.
+    pub fn new(points: &Points, near: Option<(Arc<TileDistances>, Moves)>, room: Room) -> Self {
         let shared = &points.shared;
+        let Room { stored: room, mut kept } = room;
+        kept.iter_mut().for_each(Kept::forget);
         let stored = shared.store.then(|| {
             let pairs: Vec<(usize, usize)> = tournament(shared.arrangement.blocks.len()).collect();
             let mut stored = room.unwrap_or_default();
@@ -57,11 +69,34 @@ impl Exact {
             });
             stored
         });
-        Self { accuracy: Accuracy::default(), single: None, near, stored }
+        Self { accuracy: Accuracy::default(), single: None, near, stored, kept }
+    }
+
+    /// Makes room for tiles in the precision of the passes to come. What was kept in double precision at these points stays, since it is dearer.
+    fn keep(&mut self, points: &Points) {
+        let (blocks, bytes) = (points.shared.arrangement.blocks.len(), points.shared.kept_bytes);
+        if bytes == 0 || self.stored.is_some() {
+            return;
+        }
+        self.kept = match (self.kept.take(), self.single.is_some()) {
+            (Some(Kept::Double(kept)), true) if kept.in_use.load(Ordering::Relaxed) => Some(Kept::Double(kept)),
+            (Some(kept @ Kept::Single(_)), true) | (Some(kept @ Kept::Double(_)), false) => Some(kept),
+            // Before the new one has room, the old one is gone.
+            (_, true) => Some(Kept::Single(KeptPairs::new(blocks, bytes))),
+            (_, false) => Some(Kept::Double(KeptPairs::new(blocks, bytes))),
+        };
     }
 
     /// K `right`, and with `with_cost` one column more: the sums of K_ij D_ij right_j0.
-    fn pass<E: Element>(&self, points: &Points, values: &[E], right: &Matrix, u: &[f64], with_cost: bool) -> Matrix {
+    fn pass<E: Element>(
+        &self,
+        points: &Points,
+        values: &[E],
+        kept: Option<&KeptPairs<E>>,
+        right: &Matrix,
+        u: &[f64],
+        with_cost: bool,
+    ) -> Matrix {
         let shared = &points.shared;
         let Arrangement { blocks, .. } = &shared.arrangement;
         let count = right.columns();
@@ -88,8 +123,10 @@ impl Exact {
                 let (i, j, distances) = batch[at];
                 let part = &mut part[0];
                 part.clear(blocks[i].len() * columns, if i == j { 0 } else { blocks[j].len() * columns });
+                let pair = points.pair((i, j), values);
+                let mut tiles = kept.map(|kept| kept.tiles(i, j, &pair));
                 E::dispatch(Multiply {
-                    pair: points.pair((i, j), values),
+                    pair,
                     stored: tile_of(&self.stored, &numbers, i * blocks.len() + j),
                     right: &placed,
                     count,
@@ -97,6 +134,7 @@ impl Exact {
                     row_sums: &mut part.rows,
                     column_sums: (i != j).then_some(&mut part.columns),
                     reach: near.as_ref().map(|near| near.reach(i, j, distances)),
+                    kept: tiles.as_deref_mut(),
                     computed: &mut part.computed,
                 });
             });
@@ -118,6 +156,67 @@ impl Exact {
         shared.member.sum(&mut computed);
         points.counts.add_pass(shared.arrangement.pairs_of_tiles(), computed[0] as usize, negligible);
         shared.member.summed(shared.arrangement.rows_of(&sums, columns))
+    }
+}
+
+/// Tiles of K, kept for further passes over the same points.
+#[derive(Debug)]
+enum Kept {
+    Single(KeptPairs<f32>),
+    Double(KeptPairs<f64>),
+}
+
+impl Kept {
+    /// Forgets the tiles, since the points have moved.
+    fn forget(&mut self) {
+        match self {
+            Self::Single(kept) => kept.forget(),
+            Self::Double(kept) => kept.forget(),
+        }
+    }
+}
+
+/// The tiles of pairs of blocks. Which of them find room may depend on who comes first; K is the same.
+#[derive(Debug)]
+struct KeptPairs<E> {
+    /// Of the pair i <= j, at j (j + 1) / 2 + i.
+    pairs: Vec<Mutex<KeptTiles<E>>>,
+    /// Bytes that are left for further pairs.
+    left: AtomicUsize,
+    /// Whether a tile was asked for at these points.
+    in_use: AtomicBool,
+}
+
+impl<E: Element> KeptPairs<E> {
+    fn new(blocks: usize, bytes: usize) -> Self {
+        let pairs = (0..blocks * (blocks + 1) / 2).map(|_| Mutex::default()).collect();
+        Self { pairs, left: AtomicUsize::new(bytes), in_use: AtomicBool::new(false) }
+    }
+
+    /// What is kept of a pair; nothing where there is no room for it.
+    fn tiles(&self, i: usize, j: usize, pair: &Pair<'_, E>) -> MutexGuard<'_, KeptTiles<E>> {
+        self.in_use.store(true, Ordering::Relaxed);
+        let mut tiles = self.pairs[j * (j + 1) / 2 + i].lock().unwrap_or_else(PoisonError::into_inner);
+        if !tiles.has_room() {
+            let bytes = KeptTiles::bytes(pair);
+            let took = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes));
+            if took.is_ok() {
+                tiles.make_room(pair);
+            }
+        }
+        tiles
+    }
+
+    #[cfg(test)]
+    fn count(&self) -> usize {
+        self.pairs.iter().map(|tiles| tiles.lock().unwrap().count()).sum()
+    }
+
+    fn forget(&mut self) {
+        *self.in_use.get_mut() = false;
+        for tiles in &mut self.pairs {
+            tiles.get_mut().unwrap_or_else(PoisonError::into_inner).forget();
+        }
     }
 }
 
@@ -200,8 +299,14 @@ impl Method for Exact {
 
     fn exact(&self, points: &Points, right: &Matrix, u: &[f64], with_cost: bool) -> Matrix {
         match &self.single {
-            Some(single) if self.stored.is_none() => self.pass(points, single, right, u, with_cost),
-            _ => self.pass(points, &points.scaled, right, u, with_cost),
+            Some(single) if self.stored.is_none() => {
+                let kept = if let Some(Kept::Single(kept)) = &self.kept { Some(kept) } else { None };
+                self.pass(points, single, kept, right, u, with_cost)
+            }
+            _ => {
+                let kept = if let Some(Kept::Double(kept)) = &self.kept { Some(kept) } else { None };
+                self.pass(points, &points.scaled, kept, right, u, with_cost)
+            }
         }
     }
 
@@ -212,10 +317,20 @@ impl Method for Exact {
             let is_enough = accuracy.single && largest < LARGEST_SINGLE;
             self.single = is_enough.then(|| points.scaled.iter().map(|&x| x as f32).collect());
         }
+        self.keep(points);
     }
 
-    fn into_stored(self: Box<Self>) -> Option<Vec<Vec<f64>>> {
-        self.stored
+    #[cfg(test)]
+    fn kept_tiles(&self) -> usize {
+        match &self.kept {
+            None => 0,
+            Some(Kept::Single(kept)) => kept.count(),
+            Some(Kept::Double(kept)) => kept.count(),
+        }
+    }
+
+    fn into_room(self: Box<Self>) -> Room {
+        Room { stored: self.stored, kept: self.kept }
     }
 }
 

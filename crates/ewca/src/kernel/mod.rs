@@ -21,7 +21,7 @@ use std::time::Duration;
 pub(crate) use arrange::FEWEST_SORTED_POINTS;
 use arrange::{Arrangement, in_blocks_of_neighbours, padded, pair_bytes};
 use bounds::{Moves, TileDistances};
-use exact::Exact;
+use exact::{Exact, Room};
 use lanes::{Element, Job, Lanes, exp_of_minus};
 use nystrom::{Landmarks, Nystrom};
 pub use peak::Peak;
@@ -45,6 +45,8 @@ pub struct KernelOptions {
     pub store: bool,
     /// Never leaves a pair of points out. By default, among many points, those that cannot matter are.
     pub keep_far_pairs: bool,
+    /// The most bytes in which what a pass computes of K is kept for the next one over the same points.
+    pub kept_bytes: usize,
     /// Approximates K by so many landmarks: see `nystrom`. Pairs are not left out then, and all is done in double precision.
     pub landmarks: Option<usize>,
 }
@@ -82,6 +84,7 @@ struct Shared {
     arrangement: Arrangement,
     store: bool,
     skip_far_pairs: bool,
+    kept_bytes: usize,
     landmarks: Option<Landmarks>,
     member: TeamHandle,
     /// What passes, and the making of kernels, have taken so far.
@@ -97,13 +100,14 @@ impl KernelLayout {
 
     /// The same, where other processes compute some of the pairs: they have the same points and make the same passes.
     pub(crate) fn of_team(layout_points: &Matrix, options: KernelOptions, member: TeamHandle) -> Self {
-        let KernelOptions { store, keep_far_pairs, landmarks } = options;
+        let KernelOptions { store, keep_far_pairs, kept_bytes, landmarks } = options;
         let mut arrangement = Arrangement::new(layout_points);
         let landmarks = landmarks.map(|count| Landmarks::new(layout_points, count, &mut arrangement));
         let exact = landmarks.is_none();
         let shared = Shared {
             store: store && exact && member.is_alone(),
             skip_far_pairs: !keep_far_pairs && exact && layout_points.rows() > FEWEST_SORTED_POINTS,
+            kept_bytes,
             arrangement,
             landmarks,
             member,
@@ -133,7 +137,7 @@ impl KernelLayout {
                 let method: Box<dyn Method> = match &self.shared.landmarks {
                     Some(landmarks) => Box::new(Nystrom::new(landmarks, &points)),
                     None => {
-                        let room = last.and_then(|last| last.method.into_stored());
+                        let room = last.map(|last| last.method.into_room()).unwrap_or_default();
                         Box::new(Exact::new(&points, self.near(&points), room))
                     }
                 };
@@ -199,6 +203,12 @@ impl KernelLayout {
         places.saturating_add(if points > FEWEST_SORTED_POINTS { pair_bytes(points) } else { 0 })
     }
 
+    /// Bytes that all of a kernel takes where what was computed is kept.
+    pub(crate) fn most_kept(points: usize) -> usize {
+        let stride = points.saturating_add(points / 4);
+        stride.saturating_mul(stride.saturating_add(arrange::LEAF)) / 2 * size_of::<f64>()
+    }
+
     /// Bytes that an approximation by landmarks takes beside that, with what a pass of k + 1 columns holds.
     pub(crate) fn landmark_bytes(landmarks: usize, dimensions: usize) -> usize {
         Landmarks::numbers(landmarks, dimensions + 1).saturating_mul(8)
@@ -250,9 +260,15 @@ trait Method: std::fmt::Debug + Send + Sync {
     /// Makes passes so accurate from now on, where that can be chosen.
     fn set_accuracy(&mut self, _accuracy: Accuracy, _points: &Points) {}
 
+    /// How many tiles of K are kept.
+    #[cfg(test)]
+    fn kept_tiles(&self) -> usize {
+        0
+    }
+
     /// What K was stored in, to be used again.
-    fn into_stored(self: Box<Self>) -> Option<Vec<Vec<f64>>> {
-        None
+    fn into_room(self: Box<Self>) -> Room {
+        Room::default()
     }
 }
 
@@ -277,7 +293,7 @@ impl Kernel {
     pub fn of(scores: &Matrix, epsilon: f64) -> Self {
         let mut layout = KernelLayout::new(scores, KernelOptions::default());
         let points = Points::new(&layout, scores, epsilon);
-        Self { method: Box::new(Exact::new(&points, layout.near(&points), None)), points }
+        Self { method: Box::new(Exact::new(&points, layout.near(&points), Room::default())), points }
     }
 
     /// One pass: K `right`. The columns carry a plan with the scalings `u` (a exp f): where u_i K_ij u_j is nothing beside the
@@ -487,6 +503,51 @@ mod tests {
             let double = layout.at(&far, 1.0).apply(&near, &u);
             let single = layout.with_accuracy(&far, 1.0, Accuracy { single: true, ..Accuracy::default() });
             assert_eq!(single.apply(&near, &u) != double, is_single, "{offset}");
+        }
+    }
+
+    #[test]
+    fn what_is_kept_changes_no_bits_and_is_forgotten_when_points_move() {
+        let n = 3000;
+        let (first, second) = (clustered(n, 3), scores(n, 3));
+        let u: Vec<f64> = (0..n).map(|i| (1.0 + (i % 7) as f64) / (4.0 * n as f64)).collect();
+        let right = Matrix::from_fn(n, 3, |i, j| u[i] * (1.0 + (i * j) as f64 / n as f64));
+        let one = right.leading_columns(1);
+        let (rough, single) =
+            (Accuracy { negligible: 1e-6, single: true }, Accuracy { single: true, ..Accuracy::default() });
+        let double = Accuracy::default();
+        // Rough passes know fewer tiles than the accurate ones that follow; precision goes up and down; points move, and epsilon does.
+        let calls = [
+            (&first, 1.0, rough),
+            (&first, 1.0, single),
+            (&first, 1.0, double),
+            (&first, 1.0, rough),
+            (&first, 1.0, double),
+            (&second, 1.0, double),
+            (&second, 0.5, single),
+            (&second, 0.5, rough),
+            (&first, 0.5, double),
+        ];
+        let passes = |kept_bytes: usize| {
+            let mut layout = KernelLayout::new(&first, KernelOptions { kept_bytes, ..KernelOptions::default() });
+            let sums = calls.map(|(scores, epsilon, accuracy)| {
+                let kernel = layout.with_accuracy(scores, epsilon, accuracy);
+                let sums = [kernel.apply(&one, &u), kernel.apply(&right, &u)];
+                (sums, kernel.row_entropies(&u))
+            });
+            (sums, layout.work())
+        };
+        let anew = passes(0);
+        // Room for all, for some pairs of blocks, and for none.
+        for bytes in [KernelLayout::most_kept(n), 1 << 20, 1] {
+            assert_eq!(passes(bytes), anew, "{bytes}");
+        }
+        let room = KernelLayout::most_kept(n);
+        let mut layout = KernelLayout::new(&first, KernelOptions { kept_bytes: room, ..KernelOptions::default() });
+        for (scores, epsilon, accuracy) in calls {
+            let _ = layout.with_accuracy(scores, epsilon, accuracy).apply(&one, &u);
+            let method = layout.kernel.as_ref().unwrap().method.kept_tiles();
+            assert!(method > 0, "{epsilon} {accuracy:?}");
         }
     }
 

@@ -291,7 +291,8 @@ impl Points {
         let pair = Pair { points: &self.scaled, stride: self.shared.arrangement.stride, rows, columns };
         let (column_sums, reach, computed) = (None, None, &mut 0);
         let right = placed;
-        f64::dispatch(Multiply { pair, stored: None, right, count, with_cost, row_sums, column_sums, reach, computed });
+        let (stored, kept) = (None, None);
+        f64::dispatch(Multiply { pair, stored, right, count, with_cost, row_sums, column_sums, reach, kept, computed });
     }
 
     /// The blocks of points that this process goes through.

@@ -42,8 +42,47 @@ pub(super) struct Multiply<'a, E> {
     pub column_sums: Option<&'a mut [f64]>,
     /// Which tiles may be left out, where some may.
     pub reach: Option<Reach<'a>>,
+    /// Where tiles are kept for further passes, where they are.
+    pub kept: Option<&'a mut KeptTiles<E>>,
     /// Tiles that were computed.
     pub computed: &'a mut usize,
+}
+
+/// Tiles of K of a pair of blocks, in the order of [`tiles`], as far as passes have computed them.
+#[derive(Debug, Default)]
+pub(super) struct KeptTiles<E> {
+    /// Room for all tiles, or none.
+    values: Vec<E>,
+    /// The least squared distance of each tile that is there.
+    nearest: Vec<Option<f64>>,
+}
+
+impl<E: Element> KeptTiles<E> {
+    /// Bytes that all tiles of a pair take.
+    pub fn bytes(pair: &Pair<'_, E>) -> usize {
+        pair.rows.len() * pair.columns.len() * size_of::<E>()
+    }
+
+    /// Makes room for all tiles of a pair.
+    pub fn make_room(&mut self, pair: &Pair<'_, E>) {
+        let numbers = pair.rows.len() * pair.columns.len();
+        self.values.resize(numbers, E::default());
+        self.nearest.resize(numbers / (TILE * TILE), None);
+    }
+
+    pub fn has_room(&self) -> bool {
+        !self.values.is_empty()
+    }
+
+    #[cfg(test)]
+    pub fn count(&self) -> usize {
+        self.nearest.iter().flatten().count()
+    }
+
+    /// Forgets the tiles, since the points have moved.
+    pub fn forget(&mut self) {
+        self.nearest.fill(None);
+    }
 }
 
 /// How far tiles may be apart to matter. A tile is left out where its least squared distance is above the sum of the bounds of its rows and its
@@ -128,16 +167,31 @@ impl<E: Element> Job<E> for Multiply<'_, E> {
         for (number, (rows, columns)) in tiles(&pair).enumerate() {
             let (row, column) = (rows.start - pair.rows.start, columns.start - pair.columns.start);
             if self.reach.is_none_or(|reach| reach.may_matter(number, row / TILE, column / TILE)) {
-                let tile = match self.stored {
-                    Some(stored) => {
+                // By the points as they are: what is left out must not depend on where they were looked at.
+                let limit = self.reach.map(|reach| reach.limit(row / TILE, column / TILE));
+                let is_beyond = |nearest: f64| limit.is_some_and(|limit| nearest > limit);
+                let kept = self.kept.as_deref_mut().filter(|kept| kept.has_room() && !self.with_cost);
+                let tile = match (self.stored, kept) {
+                    (Some(stored), _) => {
                         Some(Tile { values: &stored[row * width + column..], stride: width, rows, columns })
                     }
-                    None => {
+                    (None, Some(kept)) => {
+                        let values = &mut kept.values[number * TILE * TILE..][..TILE * TILE];
+                        if kept.nearest[number].is_none() {
+                            distances::<V>(&pair, rows.clone(), columns.clone(), values);
+                            let nearest = least::<V>(values);
+                            if !is_beyond(nearest) {
+                                exp_of_minus::<V>(values);
+                                kept.nearest[number] = Some(nearest);
+                            }
+                        }
+                        let is_near = kept.nearest[number].is_some_and(|nearest| !is_beyond(nearest));
+                        is_near.then_some(Tile { values, stride: TILE, rows, columns })
+                    }
+                    (None, None) => {
                         let values = &mut computed;
                         distances::<V>(&pair, rows.clone(), columns.clone(), values);
-                        // By the points as they are: what is left out must not depend on where they were looked at.
-                        let limit = self.reach.map(|reach| reach.limit(row / TILE, column / TILE));
-                        if limit.is_some_and(|limit| least::<V>(values) > limit) {
+                        if limit.is_some() && is_beyond(least::<V>(values)) {
                             None
                         } else {
                             if self.with_cost {
@@ -226,14 +280,10 @@ fn costs_of<V: Lanes>(distances: &mut [V::Element], kernel: &[V::Element]) {
 
 /// Squared distances by differences: nothing cancels, whatever the offset of the points.
 #[inline(always)]
-fn distances<V: Lanes>(
-    pair: &Pair<'_, V::Element>,
-    rows: Range<usize>,
-    columns: Range<usize>,
-    out: &mut [V::Element; TILE * TILE],
-) {
+fn distances<V: Lanes>(pair: &Pair<'_, V::Element>, rows: Range<usize>, columns: Range<usize>, out: &mut [V::Element]) {
     const HEIGHT: usize = 4;
     assert!(columns.end <= pair.stride && rows.end <= pair.stride && rows.len() == TILE && columns.len() == TILE);
+    assert!(out.len() == TILE * TILE);
     for j in columns.clone().step_by(2 * V::COUNT) {
         for i in rows.clone().step_by(HEIGHT) {
             let mut sums = [[V::splat(V::Element::default()); 2]; HEIGHT];
