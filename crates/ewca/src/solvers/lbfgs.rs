@@ -27,6 +27,10 @@ const LATER_JUMP: f64 = 1e-4;
 /// The marginal error of the plan after a jump.
 const JUMP_ERROR: f64 = 1e-2;
 
+/// How far a frame of more than so many numbers may move, as a Frobenius norm, before what is remembered is made tangent again.
+const SMALL_FRAME: usize = 4096;
+const LONGEST_MOVE: f64 = 0.02;
+
 /// What it remembers is the curvature seen so far: pairs of steps and gradient changes, moved along by projection.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -39,6 +43,8 @@ pub(crate) struct Lbfgs {
     loss: Option<f64>,
     /// Whether the last look led to a jump: then the next one is due.
     jumped: bool,
+    /// How far the frame has moved since the pairs were made tangent.
+    moved: f64,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -223,29 +229,30 @@ impl Lbfgs {
             && values.len() <= rank
             && (rotation.rows(), rotation.columns()) == (values.len(), values.len())
             && rotation.is_finite()
-            && values.iter().chain([elsewhere]).all(|x| x.is_finite())
+            && values.iter().chain([elsewhere, &self.moved]).all(|x| x.is_finite())
     }
 
     /// -H G by the two-loop recursion, tangent at `point`.
     fn direction(&self, span: &Span<'_>, point: &Point) -> Result<Matrix> {
         let preconditioner = self.preconditioner(span, point)?;
         let mut q = point.gradient.clone();
+        let curvatures: Vec<f64> = self.pairs.iter().map(|pair| pair.step.dot(&pair.change)).collect();
         let mut factors = Vec::with_capacity(self.pairs.len());
-        for pair in self.pairs.iter().rev() {
-            let factor = pair.step.dot(&q) / pair.step.dot(&pair.change);
+        for (pair, curvature) in self.pairs.iter().zip(&curvatures).rev() {
+            let factor = pair.step.dot(&q) / curvature;
             q.add_scaled(-factor, &pair.change);
             factors.push(factor);
         }
         let mut q = preconditioner.apply(point, &q);
-        if let Some(newest) = self.pairs.back() {
+        if let (Some(newest), Some(curvature)) = (self.pairs.back(), curvatures.last()) {
             let preconditioned = preconditioner.apply(point, &newest.change);
-            let scale = newest.step.dot(&newest.change) / newest.change.dot(&preconditioned);
+            let scale = curvature / newest.change.dot(&preconditioned);
             if scale.is_finite() && scale > 0.0 {
                 q = q.scaled(scale);
             }
         }
-        for (pair, factor) in self.pairs.iter().zip(factors.iter().rev()) {
-            let other = pair.change.dot(&q) / pair.step.dot(&pair.change);
+        for ((pair, curvature), factor) in self.pairs.iter().zip(&curvatures).zip(factors.iter().rev()) {
+            let other = pair.change.dot(&q) / curvature;
             q.add_scaled(factor - other, &pair.step);
         }
         Ok(point.tangent(&q.scaled(-1.0)))
@@ -266,17 +273,23 @@ impl Lbfgs {
     }
 
     fn moved(&mut self, before: &Point, after: &Point, step: &Matrix) {
-        for pair in &mut self.pairs {
-            pair.step = after.tangent(&pair.step);
-            pair.change = after.tangent(&pair.change);
+        let curves_upwards = |p: &Pair| p.step.dot(&p.change) > 1e-10 * p.step.norm() * p.change.norm();
+        self.moved += step.norm();
+        if self.moved > LONGEST_MOVE || step.as_column_major().len() <= SMALL_FRAME {
+            self.moved = 0.0;
+            for pair in &mut self.pairs {
+                pair.step = after.tangent(&pair.step);
+                pair.change = after.tangent(&pair.change);
+            }
+            self.pairs.retain(curves_upwards);
         }
         let step = after.tangent(step);
         let mut change = after.gradient.clone();
         change.add_scaled(-1.0, &after.tangent(&before.gradient));
-        if step.dot(&change) > 1e-10 * step.norm() * change.norm() {
-            self.pairs.push_back(Pair { step, change });
+        let newest = Pair { step, change };
+        if curves_upwards(&newest) {
+            self.pairs.push_back(newest);
         }
-        self.pairs.retain(|p| p.step.dot(&p.change) > 1e-10 * p.step.norm() * p.change.norm());
         if self.pairs.len() > MEMORY {
             self.pairs.pop_front();
         }
@@ -332,7 +345,7 @@ mod tests {
         // In three of the five axes M is known, by its eigenvectors.
         let rotation = random_frame(3, 3, 7, 50);
         let block = LeadingBlock { rank: 5, values: vec![1.0, 0.6, -0.2], rotation, elsewhere: 0.1 };
-        Lbfgs { pairs: (0..pairs).map(pair).collect(), age: 3, block, loss: None, jumped: false }
+        Lbfgs { pairs: (0..pairs).map(pair).collect(), age: 3, block, loss: None, jumped: false, moved: 0.0 }
     }
 
     #[test]
@@ -419,6 +432,26 @@ mod tests {
         for pair in &memory.pairs {
             assert!(other.frame.transposed_times(&pair.step).norm() < 1e-12);
             assert!(other.frame.transposed_times(&pair.change).norm() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn what_is_remembered_is_made_tangent_at_once_or_when_a_large_frame_has_moved_far() {
+        let (_, State { point, .. }) = problem(0.3);
+        for (rows, is_large) in [(SMALL_FRAME / K, false), (SMALL_FRAME / K + 1, true)] {
+            let of = |stream| random_frame(rows, K, 7, stream);
+            let after = Point { frame: of(0), gradient: Matrix::zeros(rows, K), ..point.clone() };
+            let pair = Pair { step: of(1), change: of(1) };
+            let mut memory = Lbfgs { pairs: [pair.clone()].into(), ..Lbfgs::default() };
+            let short = of(2).scaled(0.4 * LONGEST_MOVE / of(2).norm());
+            for moves in 1..=4 {
+                memory.moved(&after, &after, &short);
+                let Pair { step, change } = &memory.pairs[0];
+                let is_tangent = [step, change].map(|x| after.frame.transposed_times(x).norm() < 1e-12);
+                assert_eq!(is_tangent, [!is_large || moves > 2; 2], "{rows} {moves}");
+                assert_eq!(memory.pairs[0] == pair, is_large && moves <= 2, "{rows} {moves}");
+            }
+            assert!(!Lbfgs { moved: f64::NAN, ..memory }.belongs_to(rows, K));
         }
     }
 
