@@ -23,7 +23,8 @@ const CONTINUATION_GRADIENT: f64 = 1e-2;
 const CLOSE_PERPLEXITY: f64 = 5e-3;
 /// ... and that of a fit in some of the axes.
 const ROUGHLY_CLOSE_PERPLEXITY: f64 = 0.1;
-/// On the scale of logarithms, how far off a perplexity may be before epsilon is moved on the way.
+/// Up to so many samples a perplexity must be so far off, on the scale of logarithms, for epsilon to be moved on the way.
+const FEW_SAMPLES: usize = 512;
 const FAR_PERPLEXITY: f64 = 0.7;
 /// How often that is looked at, in iterations.
 const FOLLOW_AFTER: usize = 4;
@@ -266,7 +267,7 @@ impl Session<'_> {
         if state.iteration >= self.params.max_iterations {
             return Ok(Some(Termination::MaxIterations));
         }
-        if state.stage == Stage::Approach && self.follows_perplexity(objective, state)? {
+        if self.follows_perplexity(objective, state)? {
             return Ok(None);
         }
         let goal = Goal { relative_gradient: goal, marginal_error: self.plan_goal() };
@@ -338,15 +339,25 @@ impl Session<'_> {
         *point = objective.evaluate_again(point, epsilon, balancer, self.first_plan_goal());
     }
 
-    /// Moves epsilon with the subspace while the perplexity is far from the wanted one: at a wrong epsilon no step is worth much.
+    /// Moves epsilon with the subspace where the perplexity is further off than the gradient is large: at a wrong epsilon no step is worth much.
     fn follows_perplexity(&self, objective: &mut Objective<'_>, state: &mut FitState) -> Result<bool> {
+        // Where passes are cheap, or all starts are made once epsilon is known, only if it is far off.
+        let only_far = state.searching || self.span.weights.len() <= FEW_SAMPLES;
+        let after = match state.stage {
+            Stage::Approach => FOLLOW_AFTER,
+            Stage::Settling if !only_far => 2 * FOLLOW_AFTER,
+            _ => return Ok(false),
+        };
         let Some(search) = &mut state.search else { return Ok(false) };
-        if state.iteration % FOLLOW_AFTER != FOLLOW_AFTER - 1 {
+        if state.iteration % after != after - 1 || !search.may_follow() {
             return Ok(false);
         }
-        let perplexity = rough_perplexity(objective, &state.solver.point)?;
-        let lowest = smallest_epsilon(&state.solver.point);
-        let Some(epsilon) = search.next(state.epsilon, perplexity, FAR_PERPLEXITY, lowest) else { return Ok(false) };
+        let point = &state.solver.point;
+        let perplexity = rough_perplexity(objective, point)?;
+        let close = if only_far { FAR_PERPLEXITY } else { state.stage.close().max(point.relative_gradient) };
+        let Some(epsilon) = search.follow(state.epsilon, perplexity, close, smallest_epsilon(point)) else {
+            return Ok(false);
+        };
         state.epsilon = epsilon;
         self.go_on_at(objective, state, epsilon);
         Ok(true)

@@ -16,6 +16,10 @@ use crate::transport::{Scalings, row_entropies};
 /// The smallest epsilon of a search, in units of the smallest component: samples that still share something are at the same place.
 const SMALLEST_EPSILON: f64 = 1e-12;
 const MAX_ROUNDS: usize = 60;
+/// How often epsilon may be moved while the subspace is on its way. Where the optimum jumps, only bounds find an end.
+const MAX_FOLLOWS: usize = 12;
+/// The longest such move, on the scale of logarithms.
+const LONGEST_FOLLOW: f64 = 1.0;
 /// About how many distances the first epsilon is guessed by, where there are many samples.
 const GUESS: usize = 1 << 22;
 /// How far above the smallest perplexity that can be had a fit is taken, on the scale of logarithms.
@@ -64,6 +68,8 @@ pub(super) struct PerplexitySearch {
     /// The least step while one of the bounds is missing; it doubles.
     reach: f64,
     rounds: usize,
+    /// How often epsilon was moved on the way.
+    follows: usize,
     /// The smallest perplexity that can be had, where the wanted one is below it.
     floor: Option<f64>,
 }
@@ -83,6 +89,7 @@ impl PerplexitySearch {
             width: None,
             reach: FIRST_REACH,
             rounds: 0,
+            follows: 0,
             floor: None,
         }
     }
@@ -151,6 +158,25 @@ impl PerplexitySearch {
             }
         };
         Some(next.max(lowest).exp())
+    }
+
+    /// Whether epsilon may still be moved while the subspace is on its way.
+    pub fn may_follow(&self) -> bool {
+        self.follows < MAX_FOLLOWS && self.floor.is_none()
+    }
+
+    /// A better epsilon, at least `lowest`, where the perplexity of a subspace on its way is not `close`. What was known of other subspaces is
+    /// forgotten.
+    pub fn follow(&mut self, epsilon: f64, perplexity: f64, close: f64, lowest: f64) -> Option<f64> {
+        if self.is_close(perplexity, close) {
+            return None;
+        }
+        self.follows += 1;
+        self.forget_bounds();
+        let step = (self.target - perplexity.ln()) / self.slope;
+        let next = epsilon * step.clamp(-LONGEST_FOLLOW, LONGEST_FOLLOW).exp();
+        // At the lowest a search would find a floor.
+        (next > lowest).then_some(next)
     }
 
     /// Whether a perplexity is as near to the target as is asked for, on the scale of logarithms.
@@ -322,6 +348,30 @@ mod tests {
             rounds += 1;
         }
         (epsilon, rounds)
+    }
+
+    #[test]
+    fn epsilon_follows_a_subspace_on_its_way() {
+        let mut search = PerplexitySearch::new(10.0, 100.0, 0.5);
+        // Near enough, and a step by the slope.
+        assert_eq!(search.follow(2.0, 9.6, 0.05, 1e-12), None);
+        let next = search.follow(2.0, 9.0, 0.05, 1e-12).unwrap();
+        assert!((next - 2.0 * (10.0f64 / 9.0).powi(2)).abs() < 1e-12, "{next}");
+        // Never too far, nor below the lowest, and only so often.
+        assert!((search.follow(2.0, 99.0, 0.05, 1e-12).unwrap() - 2.0 / std::f64::consts::E).abs() < 1e-12);
+        assert_eq!(search.follow(2.0, 99.0, 0.05, 1.0), None);
+        assert!(search.may_follow());
+        for _ in 3..MAX_FOLLOWS {
+            search.follow(2.0, 1.0, 0.05, 1e-12).unwrap();
+        }
+        assert!(!search.may_follow());
+        // Bounds of another subspace are forgotten.
+        let mut search = PerplexitySearch::new(10.0, 100.0, 1.0);
+        search.next(1.0, 5.0, 1e-3, 1e-12).unwrap();
+        search.next(3.0, 20.0, 1e-3, 1e-12).unwrap();
+        assert!(search.nearer_side().is_some());
+        search.follow(2.0, 5.0, 0.05, 1e-12).unwrap();
+        assert_eq!(search.nearer_side(), None);
     }
 
     #[test]
