@@ -31,6 +31,34 @@ impl<T: Scalar> Compressed<'_, T> {
         let range = self.offsets[line]..self.offsets[line + 1];
         self.positions[range.clone()].iter().zip(&self.values[range]).map(|(&p, &v)| (p as usize, v.into()))
     }
+
+    /// The sum of the lines of `table` at the positions of a line, times its values: one for each of the first columns of `sums`.
+    fn combine(&self, line: usize, table: &Table, sums: &mut [f64]) {
+        for (at, sums) in sums.chunks_mut(WIDTH).enumerate() {
+            let mut partial = [0.0; WIDTH];
+            for (position, value) in self.line(line) {
+                let entries = &table.0[at * table.1 + position];
+                partial.iter_mut().zip(entries).for_each(|(sum, x)| *sum += value * x);
+            }
+            sums.iter_mut().zip(partial).for_each(|(sum, x)| *sum = x);
+        }
+    }
+}
+
+/// Columns that are summed side by side, in registers.
+const WIDTH: usize = 8;
+
+/// A matrix by lines of so many columns: all lines of the first ones, then all of the next. With the number of its lines.
+struct Table(Vec<[f64; WIDTH]>, usize);
+
+impl Table {
+    fn new(lines: usize, columns: usize) -> Self {
+        Self(vec![[0.0; WIDTH]; lines * columns.div_ceil(WIDTH)], lines)
+    }
+
+    fn set(&mut self, line: usize, column: usize, value: f64) {
+        self.0[column / WIDTH * self.1 + line][column % WIDTH] = value;
+    }
 }
 
 impl<'a, T: Scalar> Sparse<'a, T> {
@@ -111,9 +139,9 @@ impl<T: Scalar> Rows for Sparse<'_, T> {
 
     fn transpose_times(&self, active: &[usize], mean: &[f64], combination: &Matrix) -> Matrix {
         let components = combination.columns();
-        let mut by_sample = vec![0.0; self.by_row.lines() * components];
-        for (place, &i) in active.iter().enumerate() {
-            (0..components).for_each(|c| by_sample[i * components + c] = combination.get(place, c));
+        let mut by_sample = Table::new(self.by_row.lines(), components);
+        for c in 0..components {
+            active.iter().zip(combination.column(c)).for_each(|(&i, &x)| by_sample.set(i, c, x));
         }
         let totals: Vec<f64> = (0..components).map(|c| combination.column(c).iter().sum()).collect();
         let work = parallel::work(&[self.values().len(), components]);
@@ -121,11 +149,7 @@ impl<T: Scalar> Rows for Sparse<'_, T> {
             let mut part = Matrix::zeros(block.len(), components);
             let mut sums = vec![0.0; components];
             for (at, j) in block.enumerate() {
-                sums.fill(0.0);
-                for (i, v) in self.by_column.line(j) {
-                    let line = &by_sample[i * components..(i + 1) * components];
-                    sums.iter_mut().zip(line).for_each(|(s, w)| *s += v * w);
-                }
+                self.by_column.combine(j, &by_sample, &mut sums);
                 (0..components).for_each(|c| part.set(at, c, sums[c] - mean[j] * totals[c]));
             }
             part
@@ -201,18 +225,17 @@ impl<T: Scalar> Rows for Sparse<'_, T> {
 
     fn project(&self, rows: &[usize], mean: &[f64], loadings: &Matrix) -> Matrix {
         let components = loadings.columns();
-        let by_feature = loadings.to_row_major();
+        let mut by_feature = Table::new(loadings.rows(), components);
+        for c in 0..components {
+            loadings.column(c).iter().enumerate().for_each(|(j, &x)| by_feature.set(j, c, x));
+        }
         let offset: Vec<f64> = (0..components).map(|c| dot(mean, loadings.column(c))).collect();
         let work = parallel::work(&[self.values().len(), components]);
         Matrix::from_row_blocks(rows.len(), components, 256, work, |block| {
             let mut part = Matrix::zeros(block.len(), components);
             let mut sums = vec![0.0; components];
             for (at, &i) in rows[block].iter().enumerate() {
-                sums.fill(0.0);
-                for (j, v) in self.by_row.line(i) {
-                    let line = &by_feature[j * components..(j + 1) * components];
-                    sums.iter_mut().zip(line).for_each(|(s, u)| *s += v * u);
-                }
+                self.by_row.combine(i, &by_feature, &mut sums);
                 (0..components).for_each(|c| part.set(at, c, sums[c] - offset[c]));
             }
             part
