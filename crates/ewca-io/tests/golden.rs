@@ -348,6 +348,36 @@ fn tables_of_genes_are_seen_to_be_turned() {
     }
 }
 
+/// GCT 1.3 says what is known of genes, in columns, and of samples, in rows.
+#[test]
+fn what_a_gct_file_knows_of_its_samples_is_read() {
+    let turned = ReadOptions { transpose: true, id: Some("id".into()), ..labelled("class") };
+    let table = read("notes.gct", &ReadOptions { annotations: vec!["dose".into()], ..turned.clone() });
+    assert_bits(&table, &VALUES, "notes.gct");
+    assert_eq!(
+        (&table.features[..], &table.ids.unwrap()[..]),
+        (&FEATURES.map(String::from)[..], &IDS.map(String::from)[..])
+    );
+    assert_eq!(table.labels.unwrap(), LABELS);
+    assert_eq!((table.texts[0].name.as_str(), table.texts[0].cells.join(" ")), ("dose", "0.5 1 NA 2 2.5 3".into()));
+    assert_eq!(table.notes, ["a GCT file that knows class, dose of its samples", "2 lines before the table skipped"]);
+    // The other way around; samples that are left out take what is known of them along.
+    let first = ReadOptions { label: Some("dose".into()), annotations: vec!["class".into()], ..turned.clone() };
+    let table = read("notes.gct", &ReadOptions { ignore: vec!["s2".into()], ..first });
+    assert_eq!(table.labels.unwrap().join(" "), "0.5 NA 2 2.5 3");
+    assert_eq!(table.texts[0].cells, ["red", "red", "green", "blue", "red"]);
+    let both = ReadOptions { annotations: vec!["dose".into()], ..turned.clone() };
+    assert_eq!(inspect(&golden("notes.gct"), &both).unwrap().problem, None);
+    let unknown = ReadOptions { annotations: vec!["batch".into()], ..turned };
+    let error = read_table(&golden("notes.gct"), &unknown).unwrap_err().to_string();
+    assert!(error.contains("can have one `label`, and 'batch' is another"), "{error}");
+    // Genes as samples: their columns may be named, and what is known of the others is left out.
+    let genes = read("notes.gct", &ReadOptions { id: Some("id".into()), ..labelled("Description") });
+    assert_eq!((genes.rows(), genes.columns(), &genes.labels.unwrap()[3][..]), (4, 6, "gene 3"));
+    let found = inspect(&golden("notes.gct"), &ReadOptions::default()).unwrap();
+    assert_eq!((found.problem, found.text_columns), (None, vec!["id".to_string()]));
+}
+
 /// Single cells in the files of other programs.
 #[test]
 fn cells_of_other_programs() {

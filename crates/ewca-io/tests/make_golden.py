@@ -64,6 +64,12 @@ def as_people_have_it(frame):
     gct = turned.copy()
     gct.insert(0, "Description", [f"gene {i}" for i in range(4)])
     (GOLDEN / "table.gct").write_text("#1.2\n4\t6\n" + gct.to_csv(sep="\t"))
+    # Version 1.3 has columns that say what is known of genes, and rows that say what is known of samples.
+    gct.index.name = "id"
+    gct.insert(1, "length", [10, 20, 30, 40])
+    gct.loc["class"] = ["na", "na"] + LABELS
+    gct.loc["dose"] = ["na", "na", 0.5, 1, "NA", 2, 2.5, 3]
+    (GOLDEN / "notes.gct").write_text("#1.3\n4\t6\t2\t2\n" + gct.loc[["class", "dose"] + FEATURES].to_csv(sep="\t"))
     turned.index.name = "ID_REF"
     series = turned.to_csv(sep="\t", quoting=2)
     notes = '!Series_title\t"A study"\n!Series_type\t"Expression"\n\n!Sample_title\t' + "\t".join(f'"{i}"' for i in IDS) + "\n"

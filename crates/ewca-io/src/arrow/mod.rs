@@ -112,7 +112,7 @@ fn assigned(schema: &SchemaRef, file: &str, options: &ReadOptions) -> Result<(Ve
         DataType::Dictionary(_, values) => is_text(values),
         kind => is_text(kind),
     };
-    let columns = Columns::assign(&names, index, file, options, holds_text)?;
+    let columns = Columns::assign(&names, index, 0, file, options, holds_text)?;
     Ok((names, columns))
 }
 
