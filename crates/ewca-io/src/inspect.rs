@@ -240,7 +240,9 @@ impl TableFile {
                     let is_last = draft.is_ok() || found.is_empty();
                     options.ignore.extend(found);
                     if is_last && options.ignore.len() <= most {
-                        return Ok((Format::Csv, draft?));
+                        let mut draft = draft?;
+                        draft.notes.splice(0..0, self.note().cloned());
+                        return Ok((Format::Csv, draft));
                     }
                 }
             }

@@ -53,6 +53,7 @@ mod sparse;
 mod table;
 mod tenx;
 mod write;
+mod xlsx;
 
 pub use annotation::{Annotation, Known};
 pub use checksum::Checksum;

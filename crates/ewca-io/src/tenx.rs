@@ -107,7 +107,7 @@ const MOST_TYPES: usize = 64;
 fn features(folder: &Path, files: &[&str], expected: usize, options: &ReadOptions) -> Result<Vec<Feature>, Error> {
     let path = find(folder, files)?.unwrap_or_else(|| folder.join(files[0]));
     let file = file_name(&path);
-    let bytes = source::load(&path, options)?;
+    let bytes = source::load(&path, options)?.bytes;
     let text = std::str::from_utf8(&bytes).map_err(|error| {
         let line = memchr::memchr_iter(b'\n', &bytes[..error.valid_up_to()]).count() + 1;
         Error::NotUtf8 { file: file.clone(), place: Place::Line(line) }

@@ -93,7 +93,15 @@ fn text_tables() -> Vec<Bad> {
         bad("utf16.csv", b"\xff\xfea\0,\0b\0\n\0", "FILE: has no rows below its header; pass `header` = false if the first line holds data"),
         bad("mac.csv", "a,b\r1,2\r3,4\r", "FILE: its lines end with a lone carriage return; save it with Unix or Windows line ends"),
         bad("binary.csv", vec![0u8; 100], "FILE: is neither text nor a known binary format; check the file, or name its format with `format`, or the encoding of its text with `encoding`"),
-        bad("old_excel.csv", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "FILE: is an Excel workbook; save the sheet as CSV (in Excel: File, Save As, CSV UTF-8)"),
+        bad("old_excel.csv", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "FILE: is an Excel workbook of before 2007 (.xls); save it as .xlsx without a password, or the sheet as CSV (in Excel: File, Save As, CSV UTF-8)"),
+        bad("locked.xlsx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "FILE: is an Excel workbook with a password; save it as .xlsx without a password, or the sheet as CSV (in Excel: File, Save As, CSV UTF-8)"),
+        bad("page.xls", "<!DOCTYPE HTML><html>", "FILE: is a web page (HTML), not a table; download the table itself, or open it in Excel and save it as .xlsx"),
+        bad("page.csv", "<HTML>\n1,2", "FILE: is a web page (HTML), not a table; download the table itself, or open it in Excel and save it as .xlsx"),
+        bad("sheet.ods", zip_of_all(&["mimetype", "content.xml"]), "FILE: is an OpenDocument file, such as .ods; save the sheet as CSV (in LibreOffice: File, Save As, Text CSV), or as .xlsx"),
+        bad("sheet.xlsb", zip_of_all(&["[Content_Types].xml", "xl/workbook.bin"]), "FILE: is a binary Excel workbook (.xlsb); save it as .xlsx, or the sheet as CSV"),
+        bad("text.docx", zip_of_all(&["[Content_Types].xml", "word/document.xml"]), "FILE: is a document of an office program, not a workbook; name a table"),
+        bad("sheet.numbers", zip_of_all(&["Index/Document.iwa", "preview.jpg"]), "FILE: is a Numbers document; export it as CSV (in Numbers: File, Export To, CSV)"),
+        bad("no_sheets.xlsx", zip_of_all(&["[Content_Types].xml", "xl/x"]), "FILE: is not a valid xlsx file: it has no list of sheets; copy or write it again"),
         bad("r_data.csv", gz(b"RDX3\nX\n"), "FILE: is an R data file; write the table in R with write.csv"),
         bad("delimiter.csv", "a,b\n1,2\n", "'.' cannot separate numbers; give `delimiter` one of , ; tab space or |").with(|o| o.delimiter = Some(b'.')),
         bad("filter_turned.csv", "a,b\n1,2\n", "`filter` chooses rows, and `transpose` makes features of them; leave out one of the two").with(|o| {
@@ -396,5 +404,15 @@ fn zip_of(name: &str, content: &[u8]) -> Vec<u8> {
     let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     writer.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
     writer.write_all(content).unwrap();
+    writer.finish().unwrap().into_inner()
+}
+
+/// An archive of files with these names.
+fn zip_of_all(names: &[&str]) -> Vec<u8> {
+    let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for name in names {
+        writer.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();
+        writer.write_all(b"x").unwrap();
+    }
     writer.finish().unwrap().into_inner()
 }

@@ -1,7 +1,7 @@
 """Writes the small files of tests/golden with the tools that people use.
 
 Run it again only when a format is added: `python make_golden.py`, with numpy, pandas, pyarrow, scipy,
-anndata, h5py, hdf5plugin, hdf5storage and loompy installed (and `Rscript make_golden.R golden`). The files are
+anndata, h5py, hdf5plugin, hdf5storage, loompy, openpyxl and XlsxWriter installed (and `Rscript make_golden.R golden`). The files are
 committed, so that the tests need no Python.
 
 Every file holds the table of golden_table.py, unless its name says otherwise.
@@ -17,6 +17,7 @@ import hdf5plugin
 import hdf5storage
 import loompy
 import numpy as np
+import openpyxl
 import pandas as pd
 import pyarrow as pa
 import pyarrow.feather
@@ -80,6 +81,41 @@ def as_people_have_it(frame):
     command = '# Program:featureCounts v2.0.3; Command:"featureCounts" "-a" "genes.gtf" "-o" "counts.txt" "s1.bam" \n'
     (GOLDEN / "counts.txt").write_text(command + counts.to_csv(sep="\t"))
     np.savetxt(GOLDEN / "savetxt.txt", VALUES, header="a b c d")
+
+
+def excel(frame):
+    """Workbooks by the two programs that pandas writes them with. XlsxWriter keeps texts in one place, openpyxl too."""
+    frame.to_excel(GOLDEN / "table.xlsx", engine="openpyxl")
+    turned = pd.DataFrame(VALUES.T, index=FEATURES, columns=IDS)
+    turned.index.name = "Name"
+    with pd.ExcelWriter(GOLDEN / "book.xlsx", engine="xlsxwriter", datetime_format="d-mmm-yy") as book:
+        # As supplements of papers are: a title, an empty row, and the table does not begin at the left.
+        frame.to_excel(book, sheet_name="Table S1", startrow=3, startcol=1)
+        sheet = book.sheets["Table S1"]
+        sheet.write("B1", "Table S1: what was measured, by sample")
+        sheet.write("B2", 2024)
+        # A note further right, in a format and without a text: it does not make the table wider.
+        sheet.write_blank("K20", None, book.book.add_format({"bold": True}))
+        turned.to_excel(book, sheet_name="by gene")
+        known = pd.DataFrame({"sample": IDS, "when": pd.Timestamp("2024-03-01") + pd.to_timedelta(range(6), "D")})
+        known["dose"] = [0.5, None, 1, 1, 2, 2]
+        known["kept"] = [True, False, True, True, True, False]
+        known["note"] = ["a\tb", "two\nlines", 'say "x"', "=1+1", "<b>&amp;</b>", "gène"]
+        known.to_excel(book, sheet_name="samples & notes", index=False)
+        book.book.worksheets()[2].write("F1", "double")
+        for row in range(6):
+            book.book.worksheets()[2].write_formula(row + 1, 5, f"=2*C{row + 2}", None, [1, 0, 2, 2, 4, 4][row])
+        book.book.add_worksheet("empty")
+    hidden = openpyxl.Workbook()
+    hidden.active.title = "first"
+    hidden.active.append(["x", "y"])
+    hidden.active.append([1, "=A2+1"])
+    hidden.active.sheet_state = "hidden"
+    shown = hidden.create_sheet("second")
+    shown.append(["x", "y"])
+    shown.append([1, 2])
+    shown.append([3, 5])
+    hidden.save(GOLDEN / "hidden.xlsx")
 
 
 def numpy():
@@ -310,6 +346,7 @@ def main():
     frame.insert(2, "class", LABELS)
     text(frame)
     as_people_have_it(frame)
+    excel(frame)
     numpy()
     arrow(frame)
     matlab()

@@ -48,6 +48,7 @@ impl Corpus {
         corpus.bombs();
         corpus.texts();
         corpus.archives();
+        corpus.workbooks();
         corpus.matlab();
         corpus.matrix_market();
         corpus.columnar();
@@ -310,6 +311,39 @@ impl Corpus {
         let mut offsets = vec![0.0; 1_000_001];
         offsets[1_000_000] = 2.0;
         self.file("empty_rows.npz", sparse("csr", &[1e6, 1e6], &offsets, &[0.0, 999_999.0], &values), "");
+    }
+
+    /// Excel workbooks: cells that are far away, texts that come often, parts that are not there or that lead outside.
+    fn workbooks(&mut self) {
+        let far: String = (1..30_000)
+            .map(|row| format!("<row r='{row}'><c r='A{row}'><v>1</v></c><c r='XFD{row}'><v>1</v></c></row>"))
+            .collect();
+        self.file("far.xlsx", workbook(&far, "", "one.xml"), "needs more memory than is free");
+        let text = format!("<si><t>{}</t></si>", "x".repeat(32_000));
+        let often: String = (0..100).map(|_| format!("<row>{}</row>", "<c t='s'><v>0</v></c>".repeat(1000))).collect();
+        self.file("often.xlsx", workbook(&often, &text, "one.xml"), "needs more memory than is free");
+        let texts = format!("<si><t>{}</t></si>", "x".repeat(500_000)).repeat(450);
+        self.file("texts.xlsx", workbook("", &texts, "one.xml"), "needs more memory than is free");
+        self.run(&["fit", "texts.xlsx", "--max-memory", "50MB"], "raise --max-memory");
+        self.run(&["fit", "good.csv", "--metadata", "texts.xlsx"], "needs more memory than is free");
+        let spaces = format!("<row><c><v>{}</v></c></row>", " ".repeat(1 << 26));
+        self.file("spaces.xlsx", workbook(&spaces, "", "one.xml"), "too long");
+        self.file("deep.xlsx", workbook(&"<x>".repeat(1 << 24), "", "one.xml"), "too deep");
+        let row = "<row><c t='inlineStr'><is><t>\u{1b}]0;owned\u{7}</t></is></c></row>";
+        self.file("escape.xlsx", workbook(&row.repeat(2), "", "one.xml"), "is not a number");
+        for (name, target) in [("absent", "two.xml"), ("away", "../../../../etc/passwd"), ("url", "http://x/one.xml")] {
+            self.file(&format!("{name}.xlsx"), workbook(row, "", target), "the sheet is not in it");
+        }
+        self.run(&["fit", "escape.xlsx", "--sheet", "\x1b[31m"], "has no sheet");
+        let good = workbook("<row><c><v>1</v></c></row>", "", "one.xml");
+        self.file("cut.xlsx", &good[..good.len() / 2], "");
+        let bomb = "<!DOCTYPE x [<!ENTITY a '&b;&b;'><!ENTITY b '&c;&c;'><!ENTITY c '1111'>]>";
+        self.file(
+            "entities.xlsx",
+            workbook(&format!("{bomb}<row><c><v>&a;</v></c></row>"), "", "one.xml"),
+            "something unknown",
+        );
+        self.file("old.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "is an Excel workbook of before 2007");
     }
 
     fn matlab(&mut self) {
@@ -745,6 +779,19 @@ fn zip(members: &[(&str, Vec<u8>)]) -> Vec<u8> {
         writer.write_all(content).unwrap();
     }
     writer.finish().unwrap().into_inner()
+}
+
+/// A workbook whose only sheet has these rows and shared texts. Its part is `xl/one.xml`, and `target` is where it is said to be.
+fn workbook(rows: &str, texts: &str, target: &str) -> Vec<u8> {
+    let relation = |kind: &str, target: &str| format!("<Relationship Id='{kind}' Type='x/{kind}' Target='{target}'/>");
+    let relations = format!("<r>{}{}</r>", relation("worksheet", target), relation("sharedStrings", "texts.xml"));
+    zip(&[
+        ("[Content_Types].xml", Vec::new()),
+        ("xl/_rels/workbook.xml.rels", relations.into_bytes()),
+        ("xl/workbook.xml", b"<workbook><sheet name='\x1b[2Jone' r:id='worksheet'/></workbook>".to_vec()),
+        ("xl/one.xml", format!("<worksheet><sheetData>{rows}</sheetData></worksheet>").into_bytes()),
+        ("xl/texts.xml", format!("<sst uniqueCount='4611686018427387904'>{texts}</sst>").into_bytes()),
+    ])
 }
 
 fn find_all(bytes: &[u8], wanted: &[u8]) -> Vec<usize> {
