@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ewca_io::{Error, Format, Missing, ReadOptions, Table, Values, inspect, read_table};
+use ewca_io::{Annotation, Error, Format, Missing, ReadOptions, Table, Values, inspect, read_table};
 
 /// The table of make_golden.py.
 const VALUES: [[f64; 4]; 6] = [
@@ -432,4 +432,40 @@ fn features_of_one_type_are_kept() {
     // A folder with one type is as it was.
     assert_eq!(read("tenx3", &typed(None)).features, FEATURES);
     assert_eq!(read("tenx3", &typed(Some("Gene Expression"))).features, FEATURES);
+}
+
+/// AnnData keeps colours for classes in `uns`, in the order of the categories. What is no colour, or not enough, is as if it were not there.
+#[test]
+fn colours_of_classes_are_those_of_anndata() {
+    let columns = ["text", "few", "words", "script", "transparent", "many"];
+    let options = ReadOptions { annotations: columns.map(String::from).to_vec(), ..labelled("class") };
+    let table = read("colours.h5ad", &options);
+    let found: Vec<String> = table
+        .palettes
+        .iter()
+        .map(|palette| {
+            let colours = palette.colours.iter().map(|(class, colour)| format!(" {class}={colour}"));
+            palette.column.clone() + &colours.collect::<String>()
+        })
+        .collect();
+    let pairs = |colours: [&str; 3]| format!(" red={} green={} blue={}", colours[0], colours[1], colours[2]);
+    assert_eq!(
+        found,
+        [
+            "class".to_string() + &pairs(["#d62728", "#2ca02c", "#1f77b4"]),
+            "transparent".to_string() + &pairs(["#ff0000", "#00ff00", "#112233"]),
+            "many".to_string() + &pairs(["#000001", "#000002", "#000003"]),
+        ]
+    );
+    let reader = ewca_io::TableReader::open(&golden("colours.h5ad"), &options).unwrap();
+    assert_eq!(reader.read(2..4).unwrap().palettes, table.palettes);
+    // By class, however the classes are sorted; and only where each class has one.
+    let cells = || LABELS.iter().copied();
+    let annotation = Annotation::of_texts("class", cells(), true, &[]).with_palette(&table.palettes);
+    assert_eq!(annotation.colours, ["#1f77b4", "#2ca02c", "#d62728"]);
+    assert!(Annotation::of_texts("other", cells(), true, &[]).with_palette(&table.palettes).colours.is_empty());
+    let more = Annotation::of_texts("class", cells().chain(["violet"]), true, &[]);
+    assert!(more.with_palette(&table.palettes).colours.is_empty());
+    let numbers = Annotation::of_texts("class", ["0.5"].into_iter(), false, &[]);
+    assert!(numbers.with_palette(&table.palettes).colours.is_empty());
 }

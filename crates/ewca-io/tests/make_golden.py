@@ -238,6 +238,27 @@ def h5ad():
     again.write_h5ad(GOLDEN / "again.h5ad")
 
 
+def colours():
+    """What AnnData files have in uns for the colours of classes, and what they may have there."""
+    obs = pd.DataFrame({"text": LABELS}, index=IDS)
+    palettes = {
+        "class": ["#d62728", "#2CA02C", "#1f77b4"],
+        "few": ["#d62728"],
+        "words": ["red", "green", "blue"],
+        "script": ["#d62728", "#1f77b4", "</script><script>alert(1)</script>"],
+        "transparent": ["#ff0000ff", "#00ff0080", "#123"],
+        "many": [f"#00000{i}" for i in range(1, 10)],
+    }
+    for name in palettes:
+        obs[name] = pd.Categorical(LABELS, ["red", "green", "blue"])
+    data = anndata.AnnData(VALUES, obs=obs, var=pd.DataFrame(index=FEATURES))
+    for name, palette in palettes.items():
+        data.uns[f"{name}_colors"] = np.array(palette, dtype=object)
+    data.uns["text_colors"] = np.arange(3)
+    data.obs["transparent"] = pd.Categorical(LABELS, ["red", "green", "blue"])
+    data.write_h5ad(GOLDEN / "colours.h5ad")
+
+
 def other_cells():
     """Single cells in files of others: 10x (as Cell Ranger lays them out), loom (by loompy), AnnData of before 0.7, MATLAB 7.3."""
     by_cell = scipy.sparse.csr_matrix(VALUES)
@@ -354,6 +375,7 @@ def main():
     market("coordinate_turned", scipy.sparse.coo_matrix(VALUES.T), precision=17)
     tenx()
     h5ad()
+    colours()
     other_cells()
     elsewhere()
 

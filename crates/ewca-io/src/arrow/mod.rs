@@ -221,6 +221,7 @@ fn read(
     Ok(Draft {
         texts: columns.others.iter().map(other).collect(),
         left_out: columns.left_out.iter().map(|&column| names[column].clone()).collect(),
+        palettes: Vec::new(),
         ids: take(columns.roles.id),
         labels: take(columns.roles.label),
         filter: take(columns.roles.filter),

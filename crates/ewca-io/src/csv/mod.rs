@@ -180,6 +180,7 @@ impl Rows {
         Ok(Draft {
             texts: texts.collect(),
             left_out: layout.columns.left_out.iter().map(name).collect(),
+            palettes: Vec::new(),
             ids: column(slots.id),
             labels: self.label_row.clone().or_else(|| column(slots.label)),
             filter: column(slots.filter),

@@ -50,6 +50,7 @@ fn decode(path: &Path, file: &str, options: &ReadOptions) -> Result<Draft, Error
     Ok(Draft {
         texts: h5ad.annotations(rows, options)?,
         left_out: Vec::new(),
+        palettes: h5ad.palettes(options),
         values,
         features: Some(features),
         ids: Some(ids),
