@@ -37,7 +37,13 @@ pub(crate) fn read(folder: &Path, opened: Option<Box<TableFile>>, options: &Read
 
 /// The file with the matrix.
 pub(crate) fn matrix(folder: &Path) -> Result<PathBuf, Error> {
-    find(folder, &["matrix.mtx"])?.ok_or_else(|| Error::Folder { file: file_name(folder) })
+    find(folder, &["matrix.mtx"])?.ok_or_else(|| no_matrix(folder))
+}
+
+/// What is said of a folder that is no 10x one.
+fn no_matrix(folder: &Path) -> Error {
+    let is_zarr = [".zgroup", ".zattrs", ".zarray", "zarr.json"].iter().any(|name| folder.join(name).is_file());
+    Error::Folder { file: file_name(folder), is_zarr }
 }
 
 /// The first of `files` that is there, plain or compressed. It must be a file, and in the folder: whoever makes a folder

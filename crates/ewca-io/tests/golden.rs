@@ -312,6 +312,25 @@ fn tables_as_people_have_them() {
     assert_eq!(table.features, ["a", "b", "c", "d"]);
 }
 
+/// MATLAB 7.3 keeps a sparse matrix as a group of lists.
+#[test]
+fn sparse_matrices_of_matlab_7_3() {
+    let table = read("sparse73.mat", &ReadOptions { array: Some("X".into()), ..labelled("y") });
+    let mut expected = VALUES.to_vec();
+    expected.push([0.0; 4]);
+    assert_bits(&table, &expected, "sparse73.mat");
+    assert!(matches!(table.values, Values::Sparse(_)));
+    assert_eq!(table.labels.unwrap(), ["0", "1", "2", "3", "4", "5", "6"]);
+    let nothing = read("sparse73.mat", &array("nothing"));
+    assert_eq!((nothing.rows(), nothing.columns(), nothing.values.stored().len()), (3, 2, 0));
+    assert_eq!(
+        message("sparse73.mat", &ReadOptions::default()),
+        "sparse73.mat: has several tables; name one with `array`: y (1 x 7 double), X (7 x 4 sparse), nothing (3 x 2 sparse)"
+    );
+    let found = inspect(&golden("sparse73.mat"), &ReadOptions::default()).unwrap();
+    assert!(found.arrays.iter().any(|array| array.name == "X" && array.shape == [7, 4]), "{:?}", found.arrays);
+}
+
 /// R writes row names without a name above them, and spaces between cells.
 #[test]
 fn tables_of_r() {

@@ -286,11 +286,43 @@ def other_cells():
         file["var"] = np.array([(name,) for name in names], [("index", "S8")])
         file["uns/class_categories"] = words.astype("S")
     hdf5storage.savemat(str(GOLDEN / "v73.mat"), {"X": VALUES, "y": np.arange(6.0)}, format="7.3", store_python_metadata=False)
-    for name, options in {"zstd": hdf5plugin.Zstd(), "blosc": hdf5plugin.Blosc()}.items():
+    matlab_sparse()
+    compressed_chunks()
+
+
+def compressed_chunks():
+    """As hdf5plugin compresses them; ZFP is one that is not read."""
+    kinds = {"zstd": hdf5plugin.Zstd(), "blosc": hdf5plugin.Blosc(), "lz4": hdf5plugin.LZ4(), "bzip2": hdf5plugin.BZip2()}
+    for name, options in (kinds | {"zfp": hdf5plugin.Zfp(reversible=True)}).items():
         with h5py.File(GOLDEN / f"{name}.h5ad", "w") as file, h5py.File(GOLDEN / "dense.h5ad") as dense:
             for part in ("obs", "var"):
                 dense.copy(part, file)
             file.create_dataset("X", data=VALUES, chunks=(3, 4), compression=options)
+
+
+def matlab_sparse():
+    """A sparse matrix as MATLAB keeps it in version 7.3; hdf5storage has none. Its last row is empty, and one matrix has no entries."""
+    by_column = scipy.sparse.csc_matrix(np.vstack([VALUES, np.zeros(4)]))
+    with h5py.File(GOLDEN / "sparse73.mat", "w", userblock_size=512) as file:
+        for name, matrix in {"X": by_column, "nothing": scipy.sparse.csc_matrix((3, 2))}.items():
+            group = file.create_group(name)
+            group.attrs["MATLAB_class"] = np.bytes_("double")
+            group.attrs["MATLAB_sparse"] = np.uint64(matrix.shape[0])
+            group["jc"] = matrix.indptr.astype("u8")
+            if matrix.nnz:
+                group["ir"], group["data"] = matrix.indices.astype("u8"), matrix.data
+        file["y"] = np.arange(7.0)[:, None]
+        file["y"].attrs["MATLAB_class"] = np.bytes_("double")
+    front = b"MATLAB 7.3 MAT-file, Platform: GLNXA64, HDF5 schema 1.00 .".ljust(116) + bytes(8) + bytes([0, 2]) + b"IM"
+    with open(GOLDEN / "sparse73.mat", "r+b") as file:
+        file.write(front.ljust(512, b"\0"))
+
+
+def bombs():
+    """Sixteen MiB of text that take little room; both formats allow that they come again and again."""
+    text = b"1,2\n" * (1 << 22)
+    (GOLDEN / "ones.csv.bz2").write_bytes(bz2.compress(text))
+    (GOLDEN / "ones.csv.xz").write_bytes(lzma.compress(text))
 
 
 def elsewhere():

@@ -643,6 +643,12 @@ impl Corpus {
         let bomb = repeated(&gzip(&b"x\n".repeat(1 << 23)), 256);
         fs::write(folder.join("barcodes.tsv.gz"), bomb).unwrap();
         self.fit("folder_bomb", "");
+        for (name, file) in [("cells.zarr", ".zgroup"), ("new.zarr", "zarr.json"), ("array.zarr", ".zarray")] {
+            fs::create_dir(self.folder.join(name)).unwrap();
+            self.write(&format!("{name}/{file}"), "{}");
+            self.fit(name, "is a Zarr folder, which is not read here; write it as .h5ad");
+            self.run(&["inspect", name], "is a Zarr folder");
+        }
         fs::create_dir(self.folder.join("folder.csv")).unwrap();
         self.fit("folder.csv", "is a folder without a matrix.mtx");
         fs::create_dir(self.folder.join("folder.npy")).unwrap();
