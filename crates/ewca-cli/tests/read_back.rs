@@ -83,3 +83,29 @@ fn columns_of_obs_travel_with_their_colours() {
     shop.run(&other).succeeded();
     assert!(String::from_utf8_lossy(&shop.bytes("other/model.safetensors")).contains("#11111b"));
 }
+
+/// The file that comes with scanpy, of a version of AnnData of before 0.7.
+#[test]
+fn an_old_file_of_scanpy_is_read_with_its_colours() {
+    let Some((shop, script)) = made() else { return };
+    script(&shop, "find_old_cells.py");
+    shop.run(&["fit", "old.h5ad", "--label", "bulk_labels", "--label", "n_counts", "--report", "report.html"])
+        .succeeded();
+    let expected: serde_json::Value = serde_json::from_str(&shop.read("expected.json")).unwrap();
+    let summary = shop.summary("ewca-out");
+    assert_eq!((&summary["n_samples"], &summary["n_features"]), (&expected["samples"], &expected["features"]));
+    let mut rows = csv_rows(&shop.read("ewca-out/scores.csv"));
+    assert_eq!(rows.remove(0)[..3], ["id", "label", "n_counts"]);
+    for (row, known) in rows.iter().zip(expected["cells"].as_array().unwrap()) {
+        assert_eq!((&json!(row[0]), &json!(row[1])), (&known["id"], &known["label"]));
+        let (found, counts) = (row[2].parse::<f64>().unwrap(), known["n_counts"].as_f64().unwrap());
+        assert!((found / counts - 1.0).abs() < 1e-6, "{row:?} {counts}");
+    }
+    let page = shop.read("report.html");
+    assert!(page.contains(&format!("\"colours\":{}", expected["colours"])), "{}", expected["colours"]);
+}
+
+/// The cells of a table whose texts have no quotes within.
+fn csv_rows(table: &str) -> Vec<Vec<String>> {
+    table.lines().map(|line| line.split(',').map(|cell| cell.trim_matches('"').to_string()).collect()).collect()
+}
