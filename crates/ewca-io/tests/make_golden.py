@@ -7,7 +7,9 @@ committed, so that the tests need no Python.
 Every file holds the table of golden_table.py, unless its name says otherwise.
 """
 
+import bz2
 import gzip
+import lzma
 import pathlib
 import shutil
 
@@ -409,6 +411,7 @@ def main():
     h5ad()
     colours()
     other_cells()
+    bombs()
     elsewhere()
 
 

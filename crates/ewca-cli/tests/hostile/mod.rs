@@ -83,6 +83,16 @@ impl Corpus {
         with("ragged_m.csv", b"id,x\n1,2,3,4\n", "has 4 cells where 2 are expected");
         let names: Vec<String> = (0..1_000_000).map(|at| format!("c{at}")).collect();
         let wide = format!("id,{}\n1,{}\n", names.join(","), vec!["inf"; names.len()].join(","));
+        let some = format!("id,{}\n1,{}\n", names[..100_000].join(","), vec!["x"; 100_000].join(","));
+        with("some_m.csv", some.as_bytes(), "has 100001 columns, and at most 200 are taken");
+        with("nul_m.csv", b"id,x\n1,a\x00b\n", "neither text nor a known binary format");
+        with("late_nul_m.csv", format!("id,x\n1,{}\0\n1,b\n", "a".repeat(5000)).as_bytes(), "has '1' in lines 2 and 3");
+        with("long_m.csv", format!("id,x\n{},1\n", "\u{1b}".repeat(10_000_000)).as_bytes(), "has no row of any sample");
+        with(
+            "name_m.csv",
+            format!("id,{}\nq,1\n", "<script>".repeat(1_000_000)).as_bytes(),
+            "has no row of any sample",
+        );
         with("wide_m.csv", wide.as_bytes(), "has 1000001 columns, and at most 200 are taken");
         let mut bomb = flate2::write::GzEncoder::new(Vec::new(), Compression::fast());
         let zeros = vec![b','; 1 << 20];
@@ -216,6 +226,21 @@ impl Corpus {
         self.file("bomb_zeros.csv.gz", repeated(&gzip(&zeros), 256), "");
         let header = npy("|u1", "(4096, 1048576)", &[]);
         self.file("bomb.npy.gz", [gzip(&header), repeated(&gzip(&zeros), 256)].concat(), "");
+        // The same by other programs. What comes of each of them is refused by its size, not by what it holds.
+        let [bz2, xz] = ["ones.csv.bz2", "ones.csv.xz"].map(|name| repeated(&golden(name), 256));
+        let zipped = zip(&[("x.csv", text.repeat(16).into_bytes())]);
+        for (name, bytes) in [("bomb.csv.bz2", &bz2), ("bomb.csv.xz", &xz), ("bomb.csv.zip", &zipped)] {
+            assert!(bytes.len() < 1 << 21, "{name}: {}", bytes.len());
+            self.file(name, bytes, "needs more memory than is free");
+            // What may come out is less here, and comes sooner.
+            let said = "holds more than 47.7 MiB once decompressed; raise --max-memory";
+            let limited = ["--max-memory", "50MB", "-o", "out"];
+            self.run(&[&["fit", name], &limited[..]].concat(), said);
+            self.run(&[&["path", name], &limited[..2]].concat(), said);
+            self.run(&[&["fit", "good.csv", "--metadata", name], &limited[..]].concat(), said);
+        }
+        self.file("cut.csv.bz2", &bz2[..100], "ends too early");
+        self.file("cut.csv.xz", &xz[..100], "is not a valid xz file");
         self.file("gz_in_gz.csv.gz", gzip(&gzip(&gzip(b"a,b\n1,2\n"))), "");
         self.file("gz_in_zst.csv.zst", zstd::bulk::compress(&gz, 1).unwrap(), "");
         self.file("empty.csv.gz", gzip(b""), "is empty");
