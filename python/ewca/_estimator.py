@@ -193,7 +193,8 @@ class EWCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
             progress.done(self.n_iter_, self.epsilon_, self.loss_, self.certificate_.relative_gradient)
         if interrupted is not None:
             raise interrupted
-        warn_about(self.certificate_, self.epsilon_, limit="max_iter", tol="tol")
+        features = getattr(self, "feature_names_in_", None)
+        warn_about(self.certificate_, self.epsilon_, limit="max_iter", tol="tol", features=features)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:

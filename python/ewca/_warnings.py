@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Optional
 
 from ._model import Certificate, Finding
@@ -22,13 +23,34 @@ def convergence_warning() -> type[Warning]:
     return ConvergenceWarning  # type: ignore[no-any-return]
 
 
-def warn_about(certificate: Certificate, epsilon: float, *, limit: str, tol: str, stacklevel: int = 3) -> None:
-    """Says what is wrong with a fit, if anything."""
+def warn_about(
+    certificate: Certificate,
+    epsilon: float,
+    *,
+    limit: str,
+    tol: str,
+    features: Optional[Sequence[str]] = None,
+    stacklevel: int = 3,
+) -> None:
+    """Says what is wrong with a fit, if anything. ``features`` are the names of the columns, where they have some."""
     for finding in certificate.findings:
-        text = _in_words(finding, certificate, epsilon, limit, tol)
+        if finding.kind == "dominant_feature":
+            text: Optional[str] = _dominant(finding, features)
+        else:
+            text = _in_words(finding, certificate, epsilon, limit, tol)
         if text is not None:
             category = convergence_warning() if finding.kind == "not_converged" else UserWarning
             warnings.warn(text, category, stacklevel=stacklevel)
+
+
+def _dominant(finding: Finding, features: Optional[Sequence[str]]) -> str:
+    """One feature decides on the first component."""
+    number = finding.values["feature"]
+    name = f"in column {number}" if features is None else repr(str(features[number]))
+    return (
+        f"one feature, {name}, has the first component to itself, with {100 * finding.values['variance']:.1f} % of the variance: if the "
+        "features have different units, scale them first (sklearn.preprocessing.StandardScaler), so that all of them count"
+    )
 
 
 def _in_words(finding: Finding, certificate: Certificate, epsilon: float, limit: str, tol: str) -> Optional[str]:

@@ -6,8 +6,11 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.datasets import load_wine
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import StandardScaler
 
 import ewca
 from ewca import _ewca
@@ -158,7 +161,7 @@ def test_a_good_fit_is_no_matter(good):
     assert good.findings == ()
     assert caught(found(good, "not_converged", termination="interrupted")) == []
     # These are in the certificate alone.
-    for kind in ["dominant_feature", "omitted_variance", "skipped_mass"]:
+    for kind in ["omitted_variance", "skipped_mass"]:
         assert caught(found(good, kind, share=0.5)) == []
 
 
@@ -207,8 +210,34 @@ def test_findings_are_those_of_the_library(khan):
     [floor] = repeated.findings
     assert floor.kind == "perplexity_floor" and abs(floor.values["smallest"] - 10) < 0.1
     wide = X[:, :4] * [1, 1000, 1, 1]
-    [dominant] = ewca.EWCA(1).fit(wide).certificate_.findings
+    with pytest.warns(UserWarning, match="one feature, in column 1, has"):
+        [dominant] = ewca.EWCA(1).fit(wide).certificate_.findings
     assert (dominant.kind, dominant.values["feature"]) == ("dominant_feature", 1)
+
+
+def test_a_feature_that_has_most_of_the_variance_is_named_once():
+    """As in the wine data: proline, in mg/l, has nearly all of the variance."""
+    X, _ = load_wine(return_X_y=True)
+    names = load_wine().feature_names
+    told = (
+        "one feature, {}, has the first component to itself, with {:.1f} % of the variance: if the features have different units, "
+        "scale them first (sklearn.preprocessing.StandardScaler), so that all of them count"
+    )
+
+    def texts(fit):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            fitted = fit()
+        assert all(warning.category is UserWarning and warning.filename == __file__ for warning in found)
+        return fitted, [str(warning.message) for warning in found]
+
+    model, found = texts(lambda: ewca.EWCA(2).fit(X))
+    share = 100 * np.var(X @ model.components_[0]) / np.var(X, axis=0).sum()
+    assert found == [told.format("in column 12", share)]
+    model, found = texts(lambda: ewca.EWCA(2).fit(pd.DataFrame(X, columns=names)))
+    assert found == [told.format("'proline'", share)]
+    _, found = texts(lambda: ewca.EWCA(2).fit(StandardScaler().fit_transform(X)))
+    assert found == []
 
 
 def test_the_category_without_scikit_learn(monkeypatch):

@@ -83,12 +83,22 @@ fn the_same_data_in_every_format_give_the_same_scores() {
     let label = &["--label", "class"][..];
     let expected = scores("table.csv", label);
     assert_eq!(expected.len(), 6);
-    for name in
-        ["table.csv.gz", "table.csv.zst", "table.tsv", "table.parquet", "table.feather", "table.arrow", "dense.h5ad"]
-    {
+    for name in [
+        "table.csv.gz",
+        "table.csv.zst",
+        "table.tsv",
+        "table.parquet",
+        "table.feather",
+        "table.arrow",
+        "dense.h5ad",
+        "table.xlsx",
+        "book.xlsx",
+    ] {
         assert_eq!(scores(name, label), expected, "{name}");
     }
     assert_eq!(scores("transposed.csv", &["--transpose", "--label", "class"]), expected);
+    assert_eq!(scores("book.xlsx", &["--sheet", "by gene", "--transpose", "--id", "Name"]), expected);
+    assert_eq!(scores("notes.gct", &["--transpose", "--id", "id", "--label", "class", "--label", "dose"]), expected);
     for name in ["c.npy", "fortran.npy", "one.npz", "plain.mat", "compressed.mat", "array.mtx"] {
         assert_eq!(scores(name, &[]), expected, "{name}");
     }
@@ -111,7 +121,16 @@ fn what_inspect_suggests_can_be_fitted() {
     let arrays = ["several.mat", "several.npz", "holes.parquet", "c.npy", "coordinate.mtx", "v73.mat"];
     let cells = ["csr.h5ad", "tenx3", "tenx3.h5", "tenx2.h5", "cells.loom", "old.h5ad", "zstd.h5ad", "blosc.h5ad"];
     let texts = ["table.csv", "utf16.csv", "latin1.csv", "decimal.csv", "sep_line.csv", "trailing.csv", "comments.csv"];
-    let others = ["table.csv.bz2", "table.csv.xz", "table.csv.zip", "savetxt.txt", "r_csv2.csv", "r_table.txt"];
+    let others = [
+        "table.csv.bz2",
+        "table.csv.xz",
+        "table.csv.zip",
+        "savetxt.txt",
+        "r_csv2.csv",
+        "r_table.txt",
+        "table.xlsx",
+        "book.xlsx",
+    ];
     for name in arrays.into_iter().chain(cells).chain(texts).chain(others) {
         let run = shop.run(&["inspect", &golden(name)]).succeeded();
         let fitted = shop.run_printed(&run.out, " -k 1 -q");

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Palette;
 use crate::csv::{known, measured};
 
 /// Whole numbers with at most so many different values are classes, such as the numbers of batches.
@@ -17,6 +18,9 @@ pub struct Annotation {
     /// What is known, sample by sample.
     #[serde(flatten)]
     pub known: Known,
+    /// The data's own colour of each class, as `#rrggbb`; none where they have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub colours: Vec<String>,
 }
 
 /// What is known of each sample; nothing where it is missing.
@@ -80,7 +84,7 @@ impl Annotation {
                 Known::Classes { classes: names.iter().map(|name| name.to_string()).collect(), codes }
             }
         };
-        Annotation { name: name.into(), known }
+        Annotation { name: name.into(), known, colours: Vec::new() }
     }
 
     /// The number of samples.
@@ -125,6 +129,19 @@ impl Annotation {
         }
     }
 
+    /// With the colours that a file has for its classes, where each has one.
+    pub fn with_palette(mut self, palettes: &[Palette]) -> Annotation {
+        let Some(palette) = palettes.iter().find(|palette| palette.column == self.name) else { return self };
+        if let Known::Classes { classes, .. } = &self.known {
+            let colours: HashMap<&str, &String> =
+                palette.colours.iter().map(|(class, colour)| (class.trim(), colour)).collect();
+            let own: Option<Vec<String>> =
+                classes.iter().map(|class| colours.get(class.as_str()).map(|colour| colour.to_string())).collect();
+            self.colours = own.unwrap_or_default();
+        }
+        self
+    }
+
     /// The same of some samples, in their order.
     pub fn of_rows(&self, rows: &[usize]) -> Annotation {
         let known = match &self.known {
@@ -133,13 +150,19 @@ impl Annotation {
             }
             Known::Numbers { numbers } => Known::Numbers { numbers: rows.iter().map(|&row| numbers[row]).collect() },
         };
-        Annotation { name: self.name.clone(), known }
+        Annotation { name: self.name.clone(), known, colours: self.colours.clone() }
     }
 
     /// What is wrong with one that a file holds, for so many samples.
     pub(crate) fn problem(&self, samples: usize) -> Option<String> {
         if self.len() != samples {
             return Some(format!("{} cells of metadata where {samples} are expected", self.len()));
+        }
+        let classes = if let Known::Classes { classes, .. } = &self.known { classes.len() } else { 0 };
+        let is_colour = |text: &String| colour(text).as_ref() == Some(text);
+        let are_colours = self.colours.len() == classes && self.colours.iter().all(is_colour);
+        if !self.colours.is_empty() && !are_colours {
+            return Some("its metadata have colours that are none, or not one for each class".into());
         }
         match &self.known {
             Known::Classes { classes, codes } if codes.iter().flatten().any(|&code| code as usize >= classes.len()) => {
@@ -150,6 +173,20 @@ impl Annotation {
             }
             _ => None,
         }
+    }
+}
+
+/// A colour in small letters as `#rrggbb`, of one with so many digits, half as many, or others for how much shines through; nothing of any other text.
+pub(crate) fn colour(text: &str) -> Option<String> {
+    let digits = text.strip_prefix('#')?;
+    if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    let digits = digits.to_ascii_lowercase();
+    match digits.len() {
+        3 => Some(digits.chars().fold("#".to_string(), |all, digit| all + &format!("{digit}{digit}"))),
+        6 | 8 => Some(format!("#{}", &digits[..6])),
+        _ => None,
     }
 }
 
@@ -169,7 +206,7 @@ mod tests {
             codes: vec![Some(1), None, None, None, None, None, Some(0), Some(1), None, None],
         };
         assert_eq!(of(&words, false), known);
-        let annotation = Annotation { name: "x".into(), known };
+        let annotation = Annotation { name: "x".into(), known, colours: Vec::new() };
         assert_eq!((annotation.missing(), annotation.classes()), (7, None));
         assert_eq!(annotation.texts().join(","), "b,,,,,,a,b,,");
     }

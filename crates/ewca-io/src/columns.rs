@@ -45,10 +45,11 @@ pub(crate) struct Slots {
 
 impl Columns {
     /// Finds the columns that the options name. `index` is a column that holds ids unless the options
-    /// name another, and is never a number. Where features are expected, `holds_text` tells what else a column is.
+    /// name another, and is never a number; nor are so many columns behind the first, which describe the rows. Where features are expected, `holds_text` tells what else a column is.
     pub fn assign(
         names: &[String],
         index: Option<usize>,
+        described: usize,
         file: &str,
         options: &ReadOptions,
         holds_text: impl Fn(usize) -> bool,
@@ -76,6 +77,7 @@ impl Columns {
         let mut kept: Vec<usize> = [id, label, filter].into_iter().flatten().chain(others.iter().copied()).collect();
         let mut columns: Vec<usize> = kept.clone();
         columns.extend(index);
+        columns.extend((1..names.len()).take(described));
         for name in &options.ignore {
             columns.push(find(name, OptionName::Ignore)?);
         }

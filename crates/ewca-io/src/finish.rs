@@ -8,8 +8,8 @@ use crate::columns::column;
 use crate::error::{excerpt, phrase};
 use crate::memory::check_room;
 use crate::{
-    DenseValues, Error, Expected, Missing, OptionName, Place, ReadOptions, Settled, SparseValues, Table, TextCells,
-    Values,
+    DenseValues, Error, Expected, Missing, OptionName, Palette, Place, ReadOptions, Settled, SparseValues, Table,
+    TextCells, Values,
 };
 
 /// What a reader found. Missing cells are NaN; rows are the file's rows.
@@ -25,6 +25,8 @@ pub(crate) struct Draft {
     pub texts: Vec<TextCells>,
     /// The names of columns that were not read, since they are no expected features.
     pub left_out: Vec<String>,
+    /// The file's own colours for classes.
+    pub palettes: Vec<Palette>,
     /// The cells of the column that chooses rows.
     pub filter: Option<Vec<String>>,
     /// Whether the options may still name columns of numbers as label, id, filter or to be ignored.
@@ -44,6 +46,7 @@ impl Draft {
             labels: None,
             texts,
             left_out,
+            palettes: Vec::new(),
             filter: None,
             roles_open: true,
             notes,
@@ -82,8 +85,9 @@ fn arranged(mut draft: Draft, file: &str, options: &ReadOptions) -> Result<Table
         features = take_columns(&mut draft, features, file, options)?;
     }
     keep_matching(&mut draft, file, options)?;
-    let Draft { values, ids, labels, texts, left_out, notes, .. } = draft;
-    let table = Table { values, features, ids, labels, texts, left_out, settled: Settled::default(), notes };
+    let Draft { values, ids, labels, texts, left_out, palettes, notes, .. } = draft;
+    let settled = Settled::default();
+    let table = Table { values, features, ids, labels, texts, left_out, palettes, settled, notes };
     match &options.expected {
         Some(expected) => as_expected(table, expected, file),
         None => Ok(table),

@@ -10,7 +10,7 @@ use crate::{Error, ReadOptions};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Format {
-    /// Comma-, semicolon- or tab-separated text.
+    /// Comma-, semicolon- or tab-separated text, or a sheet of an Excel workbook.
     Csv,
     /// One NumPy array.
     Npy,
@@ -61,7 +61,7 @@ impl Format {
     /// The format that the name of a file implies.
     fn of_name(file: &str) -> Option<Format> {
         match extension(file)?.as_str() {
-            "csv" | "tsv" | "tab" | "txt" | "gct" => Some(Format::Csv),
+            "csv" | "tsv" | "tab" | "txt" | "gct" | "xlsx" | "xlsm" => Some(Format::Csv),
             "npy" => Some(Format::Npy),
             "npz" => Some(Format::Npz),
             "parquet" | "pq" => Some(Format::Parquet),
@@ -120,21 +120,25 @@ impl FromStr for Format {
 
 /// Files that people try, and that hold no table that is read here.
 fn refuse_strangers(head: &[u8], file: &str) -> Result<(), Error> {
-    let excel = "is an Excel workbook";
     let r_data = "is an R data file";
-    let strangers: [(&[u8], &str, &str); 6] = [
-        (b"\xd0\xcf\x11\xe0", excel, "save the sheet as CSV (in Excel: File, Save As, CSV UTF-8)"),
-        (
-            b"PK\x03\x04\x14\x00\x06\x00\x08\x00\x00\x00\x21\x00",
-            excel,
-            "save the sheet as CSV (in Excel: File, Save As, CSV UTF-8)",
-        ),
+    let excel = match extension(file).as_deref() {
+        Some("xlsx" | "xlsm") => "is an Excel workbook with a password",
+        _ => "is an Excel workbook of before 2007 (.xls)",
+    };
+    let as_text = "save it as .xlsx without a password, or the sheet as CSV (in Excel: File, Save As, CSV UTF-8)";
+    let page =
+        ("is a web page (HTML), not a table", "download the table itself, or open it in Excel and save it as .xlsx");
+    let strangers: [(&[u8], &str, &str); 7] = [
+        (b"\xd0\xcf\x11\xe0", excel, as_text),
+        (b"<!doctype html", page.0, page.1),
+        (b"<html", page.0, page.1),
         (b"RDX", r_data, "write the table in R with write.csv"),
         (b"X\n\x00\x00", r_data, "write the table in R with write.csv"),
         (b"FEA1", "is a Feather file of version 1", "write it again as Feather version 2"),
         (b"%PDF", "is a PDF document", "name a table"),
     ];
-    match strangers.iter().find(|(magic, ..)| head.starts_with(magic)) {
+    let begins = |magic: &[u8]| head.get(..magic.len()).is_some_and(|head| head.eq_ignore_ascii_case(magic));
+    match strangers.iter().find(|(magic, ..)| begins(magic)) {
         Some((_, what, advice)) => Err(Error::unsupported(file, *what, *advice)),
         None => Ok(()),
     }

@@ -240,7 +240,9 @@ impl TableFile {
                     let is_last = draft.is_ok() || found.is_empty();
                     options.ignore.extend(found);
                     if is_last && options.ignore.len() <= most {
-                        return Ok((Format::Csv, draft?));
+                        let mut draft = draft?;
+                        draft.notes.splice(0..0, self.note().cloned());
+                        return Ok((Format::Csv, draft));
                     }
                 }
             }
@@ -332,7 +334,7 @@ fn turned(
         columns > 2 && rows > columns && first.distinct > rows / 2
     });
     // GCT has genes in rows by definition.
-    let is_gct = first.name == "Name" && texts.iter().any(|name| name == "Description");
+    let is_gct = table.bytes(read).is_ok_and(|bytes| bytes.starts_with(b"#1.2") || bytes.starts_with(b"#1.3"));
     let wants =
         (repeats && first.is_text && first.is_distinct) || ((repeats || is_high) && (first.names_features() || is_gct));
     wants.then_some(whole)

@@ -53,6 +53,7 @@ mod sparse;
 mod table;
 mod tenx;
 mod write;
+mod xlsx;
 
 pub use annotation::{Annotation, Known};
 pub use checksum::Checksum;
@@ -71,7 +72,7 @@ pub use parts::{TableReader, readable_in_parts};
 pub use preprocess::{ColumnSums, FittedPreprocessing, Preprocessing};
 pub use read::{TableFile, is_stream, read_stream_at, read_table, read_table_from};
 pub use source::{is_contained_panic, read_stream};
-pub use table::{DenseValues, Settled, SparseValues, Table, TextCells, Values};
+pub use table::{DenseValues, Palette, Settled, SparseValues, Table, TextCells, Values};
 pub use write::{
     AtomicWriter, Frame, Marks, Partner, Staged, TableWriter, TextColumn, add_partners, marks, stage, stage_matrix_npy,
     stage_table, sweep, write_atomically, write_csv, write_matrix_npy, write_raw_text, write_table,

@@ -101,7 +101,7 @@ impl Metadata {
         let (names, notes) = {
             let sheet = Sheet::open(&bytes, &file, &options)?;
             sheet.check_rows()?;
-            (sheet.names.clone(), sheet.notes().to_vec())
+            (sheet.names.clone(), table.note().into_iter().chain(sheet.notes()).cloned().collect())
         };
         let mut seen = HashSet::new();
         if let Some(twin) = names.iter().find(|name| !name.is_empty() && !seen.insert(*name)) {

@@ -69,13 +69,6 @@ struct Archive<'a> {
 impl<'a> Archive<'a> {
     fn open(bytes: &'a [u8], file: &'a str, options: &ReadOptions) -> Result<Archive<'a>, Error> {
         let zip = ZipArchive::new(Cursor::new(bytes)).map_err(|error| Error::malformed(file, "npz", error))?;
-        if zip.index_for_name("[Content_Types].xml").is_some() {
-            return Err(Error::unsupported(
-                file,
-                "is an Excel workbook",
-                "save the sheet as CSV (in Excel: File, Save As, CSV UTF-8)",
-            ));
-        }
         Ok(Archive { zip, file, limit: Limit::of_compressed(bytes.len() as u64, options) })
     }
 

@@ -35,6 +35,8 @@ pub struct TableFile {
     /// The file, once its beginning has been looked at.
     opened: Option<OpenFile>,
     loaded: Option<Bytes>,
+    /// What was done to load it, for people.
+    note: Option<String>,
     /// The matrix of a 10x folder, once its beginning has been looked at.
     matrix: Option<Box<TableFile>>,
 }
@@ -42,12 +44,20 @@ pub struct TableFile {
 impl TableFile {
     /// The file, the 10x folder or the pipe at `path`. Nothing is opened yet.
     pub fn at(path: &Path) -> TableFile {
-        TableFile { path: Some(path.into()), file: file_name(path), opened: None, loaded: None, matrix: None }
+        TableFile {
+            path: Some(path.into()),
+            file: file_name(path),
+            opened: None,
+            loaded: None,
+            note: None,
+            matrix: None,
+        }
     }
 
     /// Bytes that are here already, and plain. `name` stands for the file in messages.
     pub fn of_bytes(bytes: Vec<u8>, name: &str) -> TableFile {
-        TableFile { path: None, file: one_line(name), opened: None, loaded: Some(bytes.into()), matrix: None }
+        let (file, loaded) = (one_line(name), Some(bytes.into()));
+        TableFile { path: None, file, opened: None, loaded, note: None, matrix: None }
     }
 
     /// The path, if there is one.
@@ -73,7 +83,14 @@ impl TableFile {
         if let Some(streamed) = self.streamed(options)? {
             return Ok(streamed);
         }
-        read_bytes(self.bytes(options)?, &self.file, options)
+        let (format, mut draft) = read_bytes(self.bytes(options)?, &self.file, options)?;
+        draft.notes.splice(0..0, self.note.clone());
+        Ok((format, draft))
+    }
+
+    /// What was done to load the file, for people.
+    pub(crate) fn note(&self) -> Option<&String> {
+        self.note.as_ref()
     }
 
     /// Reads what need not be loaded whole: a 10x folder, AnnData, or a plain array. Nothing where it is something else.
@@ -125,12 +142,13 @@ impl TableFile {
         if let Some(loaded) = &self.loaded {
             return Ok(loaded.clone());
         }
-        let bytes = match (self.opened.take(), &self.path) {
+        let loaded = match (self.opened.take(), &self.path) {
             (Some(opened), _) => opened.load(&self.file, options)?,
             (None, Some(path)) => source::load(path, options)?,
             (None, None) => return Err(Error::Empty { file: self.file.clone() }),
         };
-        Ok(self.loaded.insert(bytes.into()).clone())
+        self.note = loaded.note;
+        Ok(self.loaded.insert(loaded.bytes.into()).clone())
     }
 }
 
@@ -141,7 +159,7 @@ pub fn is_stream(path: &Path) -> bool {
 
 /// All the bytes of the stream at a path: see [`read_stream`](crate::read_stream). Devices and sockets, which have no end, are refused.
 pub fn read_stream_at(path: &Path, options: &ReadOptions) -> Result<Vec<u8>, Error> {
-    source::load(path, options)
+    Ok(source::load(path, options)?.bytes)
 }
 
 fn read_bytes(bytes: Bytes, file: &str, options: &ReadOptions) -> Result<(Format, Draft), Error> {

@@ -10,7 +10,7 @@ use crate::error::file_name;
 use crate::format::extension;
 use crate::limit::Limit;
 use crate::memory::check_room;
-use crate::{Error, ReadOptions};
+use crate::{Error, ReadOptions, xlsx};
 
 /// What there is at a path that can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,8 +56,22 @@ fn special_kind(_: fs::FileType) -> Option<&'static str> {
     None
 }
 
+/// What is in a file.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub bytes: Vec<u8>,
+    /// What was done to come to it, for people.
+    pub note: Option<String>,
+}
+
+impl From<Vec<u8>> for Loaded {
+    fn from(bytes: Vec<u8>) -> Loaded {
+        Loaded { bytes, note: None }
+    }
+}
+
 /// The bytes of the file or pipe at `path`, decompressed.
-pub(crate) fn load(path: &Path, options: &ReadOptions) -> Result<Vec<u8>, Error> {
+pub(crate) fn load(path: &Path, options: &ReadOptions) -> Result<Loaded, Error> {
     let file = file_name(path);
     let length = match kind_of(path, &file)? {
         Kind::Regular(length) => length,
@@ -77,7 +91,7 @@ thread_local! {
 /// All the bytes of a stream, for those who need them more than once: no more than the options allow, or the memory
 /// holds. Compressed ones come out plain. `name` stands for the stream in messages.
 pub fn read_stream(reader: impl Read, name: &str, options: &ReadOptions) -> Result<Vec<u8>, Error> {
-    load_rest(Vec::new(), reader, 0, name, options)
+    Ok(load_rest(Vec::new(), reader, 0, name, options)?.bytes)
 }
 
 /// The bytes that were read already, and those that `reader` gives, decompressed; `length` is how many there should be, or 0.
@@ -87,7 +101,7 @@ fn load_rest(
     length: u64,
     file: &str,
     options: &ReadOptions,
-) -> Result<Vec<u8>, Error> {
+) -> Result<Loaded, Error> {
     #[cfg(test)]
     LOADS.set(LOADS.get() + 1);
     let bytes = take(seen, reader, Limit::of_plain(options), length, file)?;
@@ -102,10 +116,10 @@ pub(crate) fn check_length(length: u64, file: &str, options: &ReadOptions) -> Re
     Limit::of_plain(options).check(length, file)
 }
 
-/// What `bytes` hold: the first bytes tell compressed files from the rest, whatever they are called.
-pub(crate) fn decompressed(bytes: Vec<u8>, file: &str, options: &ReadOptions) -> Result<Vec<u8>, Error> {
+/// What `bytes` hold: the first bytes tell compressed files from the rest, whatever they are called. Of a workbook, a sheet as text.
+fn decompressed(bytes: Vec<u8>, file: &str, options: &ReadOptions) -> Result<Loaded, Error> {
     let limit = Limit::of_compressed(bytes.len() as u64, options);
-    let Some(format) = Compression::of(&bytes) else { return Ok(bytes) };
+    let Some(format) = Compression::of(&bytes) else { return Ok(bytes.into()) };
     let inside = match format {
         Compression::Gzip => take(Vec::new(), flate2::read::MultiGzDecoder::new(&bytes[..]), limit, 0, file),
         Compression::Zstd => zstd::stream::read::Decoder::with_buffer(&bytes[..])
@@ -116,15 +130,16 @@ pub(crate) fn decompressed(bytes: Vec<u8>, file: &str, options: &ReadOptions) ->
             let decoder = lzma_rust2::XzReader::new_mem_limit(&bytes[..], true, XZ_MEMORY);
             take(Vec::new(), decoder, limit, 0, file)
         })?,
-        Compression::Zip => match contained(file, format.name(), || only_member(&bytes, limit, file))? {
-            Ok(None) => return Ok(bytes),
-            Ok(Some(inside)) => Ok(inside),
+        Compression::Zip => match contained(file, format.name(), || only_member(&bytes, limit, file, options))? {
+            Ok(None) => return Ok(bytes.into()),
+            Ok(Some(Loaded { bytes, note: None })) => Ok(bytes),
+            Ok(Some(sheet)) => return Ok(sheet),
             Err(error) => Err(error),
         },
     };
     match inside {
         Ok(inside) if inside.is_empty() => Err(Error::Empty { file: file.into() }),
-        Ok(inside) => Ok(inside),
+        Ok(inside) => Ok(inside.into()),
         Err(Error::Read { source, .. }) => Err(Error::malformed(file, format.name(), compressed_problem(&source))),
         Err(error) => Err(error),
     }
@@ -133,8 +148,8 @@ pub(crate) fn decompressed(bytes: Vec<u8>, file: &str, options: &ReadOptions) ->
 /// What `xz -9` needs to be read, in KiB. A file may ask for much more.
 const XZ_MEMORY: u32 = 80 << 10;
 
-/// The table in an archive that has one. Nothing where it is an archive of arrays, or what its reader has a word for.
-fn only_member(bytes: &[u8], limit: Limit, file: &str) -> Result<Option<Vec<u8>>, Error> {
+/// The table in an archive that has one, or in a workbook. Nothing where it is an archive of arrays.
+fn only_member(bytes: &[u8], limit: Limit, file: &str, options: &ReadOptions) -> Result<Option<Loaded>, Error> {
     if extension(file).is_some_and(|extension| extension == "npz") {
         return Ok(None);
     }
@@ -142,8 +157,14 @@ fn only_member(bytes: &[u8], limit: Limit, file: &str) -> Result<Option<Vec<u8>>
     let is_file =
         |name: &String| !name.ends_with('/') && !name.starts_with("__MACOSX/") && !name.ends_with(".DS_Store");
     let names: Vec<String> = archive.file_names().flatten().map(String::from).filter(is_file).collect();
-    if names.iter().any(|name| name.ends_with(".npy") || name == "[Content_Types].xml") {
+    if names.iter().any(|name| name.ends_with(".npy")) {
         return Ok(None);
+    }
+    if let Some((what, advice)) = xlsx::stranger(&names) {
+        return Err(Error::unsupported(file, what, advice));
+    }
+    if xlsx::is_workbook(&names) {
+        return xlsx::load(archive, limit, file, options).map(Some);
     }
     let [name] = &names[..] else {
         let what = match &names[..] {
@@ -153,7 +174,7 @@ fn only_member(bytes: &[u8], limit: Limit, file: &str) -> Result<Option<Vec<u8>>
         return Err(Error::unsupported(file, what, "take the table out of it, and name that"));
     };
     let member = archive.by_name(name).map_err(|error| Error::malformed(file, "zip", error))?;
-    take(Vec::new(), member, limit, 0, file).map(Some)
+    take(Vec::new(), member, limit, 0, file).map(|bytes| Some(bytes.into()))
 }
 
 /// A way of making files smaller.
@@ -232,7 +253,7 @@ impl OpenFile {
     }
 
     /// All bytes, decompressed.
-    pub fn load(self, file: &str, options: &ReadOptions) -> Result<Vec<u8>, Error> {
+    pub fn load(self, file: &str, options: &ReadOptions) -> Result<Loaded, Error> {
         load_rest(self.seen, self.inner, self.length, file, options)
     }
 

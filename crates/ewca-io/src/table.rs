@@ -19,6 +19,8 @@ pub struct Table {
     pub texts: Vec<TextCells>,
     /// The names of columns that were left out because they are no expected features.
     pub left_out: Vec<String>,
+    /// The file's own colours for classes of the label and of annotations.
+    pub palettes: Vec<Palette>,
     /// What became of missing cells.
     pub settled: Settled,
     /// What is unusual about how the file is written, and was found by itself: "decimal commas".
@@ -34,6 +36,15 @@ pub struct TextCells {
     pub cells: Vec<String>,
     /// Whether the file says that they are classes, also where they look like numbers.
     pub categorical: bool,
+}
+
+/// The colours that a file has for the classes of a column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Palette {
+    /// The name of the column.
+    pub column: String,
+    /// Each class with its colour, as `#rrggbb`.
+    pub colours: Vec<(String, String)>,
 }
 
 impl TextCells {
@@ -58,7 +69,7 @@ impl Table {
     /// Numbers with the names of their features, and nothing else.
     pub fn new(values: Values, features: Vec<String>) -> Table {
         let (texts, left_out, notes, settled) = (Vec::new(), Vec::new(), Vec::new(), Settled::default());
-        Table { values, features, ids: None, labels: None, texts, left_out, settled, notes }
+        Table { values, features, ids: None, labels: None, texts, left_out, palettes: Vec::new(), settled, notes }
     }
 
     /// The number of samples.

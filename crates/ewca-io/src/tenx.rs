@@ -37,7 +37,13 @@ pub(crate) fn read(folder: &Path, opened: Option<Box<TableFile>>, options: &Read
 
 /// The file with the matrix.
 pub(crate) fn matrix(folder: &Path) -> Result<PathBuf, Error> {
-    find(folder, &["matrix.mtx"])?.ok_or_else(|| Error::Folder { file: file_name(folder) })
+    find(folder, &["matrix.mtx"])?.ok_or_else(|| no_matrix(folder))
+}
+
+/// What is said of a folder that is no 10x one.
+fn no_matrix(folder: &Path) -> Error {
+    let is_zarr = [".zgroup", ".zattrs", ".zarray", "zarr.json"].iter().any(|name| folder.join(name).is_file());
+    Error::Folder { file: file_name(folder), is_zarr }
 }
 
 /// The first of `files` that is there, plain or compressed. It must be a file, and in the folder: whoever makes a folder
@@ -107,7 +113,7 @@ const MOST_TYPES: usize = 64;
 fn features(folder: &Path, files: &[&str], expected: usize, options: &ReadOptions) -> Result<Vec<Feature>, Error> {
     let path = find(folder, files)?.unwrap_or_else(|| folder.join(files[0]));
     let file = file_name(&path);
-    let bytes = source::load(&path, options)?;
+    let bytes = source::load(&path, options)?.bytes;
     let text = std::str::from_utf8(&bytes).map_err(|error| {
         let line = memchr::memchr_iter(b'\n', &bytes[..error.valid_up_to()]).count() + 1;
         Error::NotUtf8 { file: file.clone(), place: Place::Line(line) }

@@ -57,7 +57,8 @@ fn text_tables() -> Vec<Bad> {
         bad("thousands_quoted.csv", "a,b\n\"1,234,567.5\",2\n", "FILE, line 2, column 'a': '1,234,567.5' has a comma; pass `decimal` = , if it is a decimal comma, or take out commas between thousands"),
         bad("point_and_comma.csv", "a;b\n1,5;2,5\n1.234,5;1\n", "FILE, line 3, column 'a': '1.234,5' is a number with a point beside decimal commas; take that out of the column, or pass `ignore` = a to leave it out"),
         bad("percent.csv", "a,b\n1,12%\n", "FILE, line 2, column 'b': '12%' is a number with a percent sign; take that out of the column, or pass `ignore` = b to leave it out"),
-        bad("gct3.gct", "#1.3\n1\t2\t0\t0\nid\ta\tb\nx\t1\t2\n", "FILE: is a GCT file of version 1.3, with rows and columns of notes; take the table out of it, or save it as GCT version 1.2"),
+        bad("gct3.gct", "#1.3\n1\t2\t0\t1\nid\ta\tb\nage\t7\nx\t1\t2\n", "FILE, line 4: has 2 cells where 3 are expected; check the delimiter and the quotes of that line"),
+        bad("gct3_sizes.gct", "#1.3\n1\t2\t18446744073709551615\t18446744073709551615\nid\ta\tb\nx\t1\t2\n", "FILE: has no rows below its header; pass `header` = false if the first line holds data"),
         bad("hexadecimal.csv", "a\n0x1F\n", "FILE, line 2, column 'a': '0x1F' is not a number; pass `label` = a or `id` = a if that column holds names, `ignore` = a to leave it out, or mend the cell"),
         bad("units.csv", "a\n12 mm\n", "FILE, line 2, column 'a': '12 mm' is a number with a unit; take that out of the column, or pass `ignore` = a to leave it out"),
         bad("long_cell.csv", format!("a\n{}\n", "x".repeat(100_000)), "FILE, line 2, column 'a': 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...' is not a number; pass `label` = a or `id` = a if that column holds names, `ignore` = a to leave it out, or mend the cell"),
@@ -92,7 +93,15 @@ fn text_tables() -> Vec<Bad> {
         bad("utf16.csv", b"\xff\xfea\0,\0b\0\n\0", "FILE: has no rows below its header; pass `header` = false if the first line holds data"),
         bad("mac.csv", "a,b\r1,2\r3,4\r", "FILE: its lines end with a lone carriage return; save it with Unix or Windows line ends"),
         bad("binary.csv", vec![0u8; 100], "FILE: is neither text nor a known binary format; check the file, or name its format with `format`, or the encoding of its text with `encoding`"),
-        bad("old_excel.csv", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "FILE: is an Excel workbook; save the sheet as CSV (in Excel: File, Save As, CSV UTF-8)"),
+        bad("old_excel.csv", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "FILE: is an Excel workbook of before 2007 (.xls); save it as .xlsx without a password, or the sheet as CSV (in Excel: File, Save As, CSV UTF-8)"),
+        bad("locked.xlsx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "FILE: is an Excel workbook with a password; save it as .xlsx without a password, or the sheet as CSV (in Excel: File, Save As, CSV UTF-8)"),
+        bad("page.xls", "<!DOCTYPE HTML><html>", "FILE: is a web page (HTML), not a table; download the table itself, or open it in Excel and save it as .xlsx"),
+        bad("page.csv", "<HTML>\n1,2", "FILE: is a web page (HTML), not a table; download the table itself, or open it in Excel and save it as .xlsx"),
+        bad("sheet.ods", zip_of_all(&["mimetype", "content.xml"]), "FILE: is an OpenDocument file, such as .ods; save the sheet as CSV (in LibreOffice: File, Save As, Text CSV), or as .xlsx"),
+        bad("sheet.xlsb", zip_of_all(&["[Content_Types].xml", "xl/workbook.bin"]), "FILE: is a binary Excel workbook (.xlsb); save it as .xlsx, or the sheet as CSV"),
+        bad("text.docx", zip_of_all(&["[Content_Types].xml", "word/document.xml"]), "FILE: is a document of an office program, not a workbook; name a table"),
+        bad("sheet.numbers", zip_of_all(&["Index/Document.iwa", "preview.jpg"]), "FILE: is a Numbers document; export it as CSV (in Numbers: File, Export To, CSV)"),
+        bad("no_sheets.xlsx", zip_of_all(&["[Content_Types].xml", "xl/x"]), "FILE: is not a valid xlsx file: it has no list of sheets; copy or write it again"),
         bad("r_data.csv", gz(b"RDX3\nX\n"), "FILE: is an R data file; write the table in R with write.csv"),
         bad("delimiter.csv", "a,b\n1,2\n", "'.' cannot separate numbers; give `delimiter` one of , ; tab space or |").with(|o| o.delimiter = Some(b'.')),
         bad("filter_turned.csv", "a,b\n1,2\n", "`filter` chooses rows, and `transpose` makes features of them; leave out one of the two").with(|o| {
@@ -395,5 +404,15 @@ fn zip_of(name: &str, content: &[u8]) -> Vec<u8> {
     let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     writer.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
     writer.write_all(content).unwrap();
+    writer.finish().unwrap().into_inner()
+}
+
+/// An archive of files with these names.
+fn zip_of_all(names: &[&str]) -> Vec<u8> {
+    let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for name in names {
+        writer.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();
+        writer.write_all(b"x").unwrap();
+    }
     writer.finish().unwrap().into_inner()
 }

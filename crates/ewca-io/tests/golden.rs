@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ewca_io::{Error, Format, Missing, ReadOptions, Table, Values, inspect, read_table};
+use ewca_io::{Annotation, Error, Format, Missing, ReadOptions, Table, Values, inspect, read_table};
 
 /// The table of make_golden.py.
 const VALUES: [[f64; 4]; 6] = [
@@ -312,6 +312,25 @@ fn tables_as_people_have_them() {
     assert_eq!(table.features, ["a", "b", "c", "d"]);
 }
 
+/// MATLAB 7.3 keeps a sparse matrix as a group of lists.
+#[test]
+fn sparse_matrices_of_matlab_7_3() {
+    let table = read("sparse73.mat", &ReadOptions { array: Some("X".into()), ..labelled("y") });
+    let mut expected = VALUES.to_vec();
+    expected.push([0.0; 4]);
+    assert_bits(&table, &expected, "sparse73.mat");
+    assert!(matches!(table.values, Values::Sparse(_)));
+    assert_eq!(table.labels.unwrap(), ["0", "1", "2", "3", "4", "5", "6"]);
+    let nothing = read("sparse73.mat", &array("nothing"));
+    assert_eq!((nothing.rows(), nothing.columns(), nothing.values.stored().len()), (3, 2, 0));
+    assert_eq!(
+        message("sparse73.mat", &ReadOptions::default()),
+        "sparse73.mat: has several tables; name one with `array`: y (1 x 7 double), X (7 x 4 sparse), nothing (3 x 2 sparse)"
+    );
+    let found = inspect(&golden("sparse73.mat"), &ReadOptions::default()).unwrap();
+    assert!(found.arrays.iter().any(|array| array.name == "X" && array.shape == [7, 4]), "{:?}", found.arrays);
+}
+
 /// R writes row names without a name above them, and spaces between cells.
 #[test]
 fn tables_of_r() {
@@ -348,6 +367,36 @@ fn tables_of_genes_are_seen_to_be_turned() {
     }
 }
 
+/// GCT 1.3 says what is known of genes, in columns, and of samples, in rows.
+#[test]
+fn what_a_gct_file_knows_of_its_samples_is_read() {
+    let turned = ReadOptions { transpose: true, id: Some("id".into()), ..labelled("class") };
+    let table = read("notes.gct", &ReadOptions { annotations: vec!["dose".into()], ..turned.clone() });
+    assert_bits(&table, &VALUES, "notes.gct");
+    assert_eq!(
+        (&table.features[..], &table.ids.unwrap()[..]),
+        (&FEATURES.map(String::from)[..], &IDS.map(String::from)[..])
+    );
+    assert_eq!(table.labels.unwrap(), LABELS);
+    assert_eq!((table.texts[0].name.as_str(), table.texts[0].cells.join(" ")), ("dose", "0.5 1 NA 2 2.5 3".into()));
+    assert_eq!(table.notes, ["a GCT file that knows class, dose of its samples", "2 lines before the table skipped"]);
+    // The other way around; samples that are left out take what is known of them along.
+    let first = ReadOptions { label: Some("dose".into()), annotations: vec!["class".into()], ..turned.clone() };
+    let table = read("notes.gct", &ReadOptions { ignore: vec!["s2".into()], ..first });
+    assert_eq!(table.labels.unwrap().join(" "), "0.5 NA 2 2.5 3");
+    assert_eq!(table.texts[0].cells, ["red", "red", "green", "blue", "red"]);
+    let both = ReadOptions { annotations: vec!["dose".into()], ..turned.clone() };
+    assert_eq!(inspect(&golden("notes.gct"), &both).unwrap().problem, None);
+    let unknown = ReadOptions { annotations: vec!["batch".into()], ..turned };
+    let error = read_table(&golden("notes.gct"), &unknown).unwrap_err().to_string();
+    assert!(error.contains("can have one `label`, and 'batch' is another"), "{error}");
+    // Genes as samples: their columns may be named, and what is known of the others is left out.
+    let genes = read("notes.gct", &ReadOptions { id: Some("id".into()), ..labelled("Description") });
+    assert_eq!((genes.rows(), genes.columns(), &genes.labels.unwrap()[3][..]), (4, 6, "gene 3"));
+    let found = inspect(&golden("notes.gct"), &ReadOptions::default()).unwrap();
+    assert_eq!((found.problem, found.text_columns), (None, vec!["id".to_string()]));
+}
+
 /// Single cells in the files of other programs.
 #[test]
 fn cells_of_other_programs() {
@@ -374,9 +423,13 @@ fn cells_of_other_programs() {
     // Numbers of obs are read as text, and categories by their words.
     let sizes = two("old.h5ad", Some("size")).labels.unwrap();
     assert_eq!(sizes, ["1", "0", "3", "0", "5", "0.25"]);
-    for name in ["zstd.h5ad", "blosc.h5ad"] {
+    for name in ["zstd.h5ad", "blosc.h5ad", "lz4.h5ad", "bzip2.h5ad"] {
         assert_bits(&two(name, None), &VALUES, name);
     }
+    // Not as damaged, but for what it is.
+    let unknown = message("zfp.h5ad", &ReadOptions::default());
+    assert!(unknown.starts_with("zfp.h5ad: X is stored in a way that is not read here"), "{unknown}");
+    assert!(unknown.ends_with("; write the file again with gzip, or without compression"), "{unknown}");
     let table = two("v73.mat", Some("y"));
     assert_bits(&table, &VALUES, "v73.mat");
     assert_eq!(table.labels.unwrap(), ["0", "1", "2", "3", "4", "5"]);
@@ -402,4 +455,40 @@ fn features_of_one_type_are_kept() {
     // A folder with one type is as it was.
     assert_eq!(read("tenx3", &typed(None)).features, FEATURES);
     assert_eq!(read("tenx3", &typed(Some("Gene Expression"))).features, FEATURES);
+}
+
+/// AnnData keeps colours for classes in `uns`, in the order of the categories. What is no colour, or not enough, is as if it were not there.
+#[test]
+fn colours_of_classes_are_those_of_anndata() {
+    let columns = ["text", "few", "words", "script", "transparent", "many"];
+    let options = ReadOptions { annotations: columns.map(String::from).to_vec(), ..labelled("class") };
+    let table = read("colours.h5ad", &options);
+    let found: Vec<String> = table
+        .palettes
+        .iter()
+        .map(|palette| {
+            let colours = palette.colours.iter().map(|(class, colour)| format!(" {class}={colour}"));
+            palette.column.clone() + &colours.collect::<String>()
+        })
+        .collect();
+    let pairs = |colours: [&str; 3]| format!(" red={} green={} blue={}", colours[0], colours[1], colours[2]);
+    assert_eq!(
+        found,
+        [
+            "class".to_string() + &pairs(["#d62728", "#2ca02c", "#1f77b4"]),
+            "transparent".to_string() + &pairs(["#ff0000", "#00ff00", "#112233"]),
+            "many".to_string() + &pairs(["#000001", "#000002", "#000003"]),
+        ]
+    );
+    let reader = ewca_io::TableReader::open(&golden("colours.h5ad"), &options).unwrap();
+    assert_eq!(reader.read(2..4).unwrap().palettes, table.palettes);
+    // By class, however the classes are sorted; and only where each class has one.
+    let cells = || LABELS.iter().copied();
+    let annotation = Annotation::of_texts("class", cells(), true, &[]).with_palette(&table.palettes);
+    assert_eq!(annotation.colours, ["#1f77b4", "#2ca02c", "#d62728"]);
+    assert!(Annotation::of_texts("other", cells(), true, &[]).with_palette(&table.palettes).colours.is_empty());
+    let more = Annotation::of_texts("class", cells().chain(["violet"]), true, &[]);
+    assert!(more.with_palette(&table.palettes).colours.is_empty());
+    let numbers = Annotation::of_texts("class", ["0.5"].into_iter(), false, &[]);
+    assert!(numbers.with_palette(&table.palettes).colours.is_empty());
 }

@@ -1,13 +1,15 @@
 """Writes the small files of tests/golden with the tools that people use.
 
 Run it again only when a format is added: `python make_golden.py`, with numpy, pandas, pyarrow, scipy,
-anndata, h5py, hdf5plugin, hdf5storage and loompy installed (and `Rscript make_golden.R golden`). The files are
+anndata, h5py, hdf5plugin, hdf5storage, loompy, openpyxl and XlsxWriter installed (and `Rscript make_golden.R golden`). The files are
 committed, so that the tests need no Python.
 
 Every file holds the table of golden_table.py, unless its name says otherwise.
 """
 
+import bz2
 import gzip
+import lzma
 import pathlib
 import shutil
 
@@ -17,6 +19,7 @@ import hdf5plugin
 import hdf5storage
 import loompy
 import numpy as np
+import openpyxl
 import pandas as pd
 import pyarrow as pa
 import pyarrow.feather
@@ -64,6 +67,12 @@ def as_people_have_it(frame):
     gct = turned.copy()
     gct.insert(0, "Description", [f"gene {i}" for i in range(4)])
     (GOLDEN / "table.gct").write_text("#1.2\n4\t6\n" + gct.to_csv(sep="\t"))
+    # Version 1.3 has columns that say what is known of genes, and rows that say what is known of samples.
+    gct.index.name = "id"
+    gct.insert(1, "length", [10, 20, 30, 40])
+    gct.loc["class"] = ["na", "na"] + LABELS
+    gct.loc["dose"] = ["na", "na", 0.5, 1, "NA", 2, 2.5, 3]
+    (GOLDEN / "notes.gct").write_text("#1.3\n4\t6\t2\t2\n" + gct.loc[["class", "dose"] + FEATURES].to_csv(sep="\t"))
     turned.index.name = "ID_REF"
     series = turned.to_csv(sep="\t", quoting=2)
     notes = '!Series_title\t"A study"\n!Series_type\t"Expression"\n\n!Sample_title\t' + "\t".join(f'"{i}"' for i in IDS) + "\n"
@@ -74,6 +83,41 @@ def as_people_have_it(frame):
     command = '# Program:featureCounts v2.0.3; Command:"featureCounts" "-a" "genes.gtf" "-o" "counts.txt" "s1.bam" \n'
     (GOLDEN / "counts.txt").write_text(command + counts.to_csv(sep="\t"))
     np.savetxt(GOLDEN / "savetxt.txt", VALUES, header="a b c d")
+
+
+def excel(frame):
+    """Workbooks by the two programs that pandas writes them with. XlsxWriter keeps texts in one place, openpyxl too."""
+    frame.to_excel(GOLDEN / "table.xlsx", engine="openpyxl")
+    turned = pd.DataFrame(VALUES.T, index=FEATURES, columns=IDS)
+    turned.index.name = "Name"
+    with pd.ExcelWriter(GOLDEN / "book.xlsx", engine="xlsxwriter", datetime_format="d-mmm-yy") as book:
+        # As supplements of papers are: a title, an empty row, and the table does not begin at the left.
+        frame.to_excel(book, sheet_name="Table S1", startrow=3, startcol=1)
+        sheet = book.sheets["Table S1"]
+        sheet.write("B1", "Table S1: what was measured, by sample")
+        sheet.write("B2", 2024)
+        # A note further right, in a format and without a text: it does not make the table wider.
+        sheet.write_blank("K20", None, book.book.add_format({"bold": True}))
+        turned.to_excel(book, sheet_name="by gene")
+        known = pd.DataFrame({"sample": IDS, "when": pd.Timestamp("2024-03-01") + pd.to_timedelta(range(6), "D")})
+        known["dose"] = [0.5, None, 1, 1, 2, 2]
+        known["kept"] = [True, False, True, True, True, False]
+        known["note"] = ["a\tb", "two\nlines", 'say "x"', "=1+1", "<b>&amp;</b>", "gène"]
+        known.to_excel(book, sheet_name="samples & notes", index=False)
+        book.book.worksheets()[2].write("F1", "double")
+        for row in range(6):
+            book.book.worksheets()[2].write_formula(row + 1, 5, f"=2*C{row + 2}", None, [1, 0, 2, 2, 4, 4][row])
+        book.book.add_worksheet("empty")
+    hidden = openpyxl.Workbook()
+    hidden.active.title = "first"
+    hidden.active.append(["x", "y"])
+    hidden.active.append([1, "=A2+1"])
+    hidden.active.sheet_state = "hidden"
+    shown = hidden.create_sheet("second")
+    shown.append(["x", "y"])
+    shown.append([1, 2])
+    shown.append([3, 5])
+    hidden.save(GOLDEN / "hidden.xlsx")
 
 
 def numpy():
@@ -196,6 +240,27 @@ def h5ad():
     again.write_h5ad(GOLDEN / "again.h5ad")
 
 
+def colours():
+    """What AnnData files have in uns for the colours of classes, and what they may have there."""
+    obs = pd.DataFrame({"text": LABELS}, index=IDS)
+    palettes = {
+        "class": ["#d62728", "#2CA02C", "#1f77b4"],
+        "few": ["#d62728"],
+        "words": ["red", "green", "blue"],
+        "script": ["#d62728", "#1f77b4", "</script><script>alert(1)</script>"],
+        "transparent": ["#ff0000ff", "#00ff0080", "#123"],
+        "many": [f"#00000{i}" for i in range(1, 10)],
+    }
+    for name in palettes:
+        obs[name] = pd.Categorical(LABELS, ["red", "green", "blue"])
+    data = anndata.AnnData(VALUES, obs=obs, var=pd.DataFrame(index=FEATURES))
+    for name, palette in palettes.items():
+        data.uns[f"{name}_colors"] = np.array(palette, dtype=object)
+    data.uns["text_colors"] = np.arange(3)
+    data.obs["transparent"] = pd.Categorical(LABELS, ["red", "green", "blue"])
+    data.write_h5ad(GOLDEN / "colours.h5ad")
+
+
 def other_cells():
     """Single cells in files of others: 10x (as Cell Ranger lays them out), loom (by loompy), AnnData of before 0.7, MATLAB 7.3."""
     by_cell = scipy.sparse.csr_matrix(VALUES)
@@ -223,11 +288,43 @@ def other_cells():
         file["var"] = np.array([(name,) for name in names], [("index", "S8")])
         file["uns/class_categories"] = words.astype("S")
     hdf5storage.savemat(str(GOLDEN / "v73.mat"), {"X": VALUES, "y": np.arange(6.0)}, format="7.3", store_python_metadata=False)
-    for name, options in {"zstd": hdf5plugin.Zstd(), "blosc": hdf5plugin.Blosc()}.items():
+    matlab_sparse()
+    compressed_chunks()
+
+
+def compressed_chunks():
+    """As hdf5plugin compresses them; ZFP is one that is not read."""
+    kinds = {"zstd": hdf5plugin.Zstd(), "blosc": hdf5plugin.Blosc(), "lz4": hdf5plugin.LZ4(), "bzip2": hdf5plugin.BZip2()}
+    for name, options in (kinds | {"zfp": hdf5plugin.Zfp(reversible=True)}).items():
         with h5py.File(GOLDEN / f"{name}.h5ad", "w") as file, h5py.File(GOLDEN / "dense.h5ad") as dense:
             for part in ("obs", "var"):
                 dense.copy(part, file)
             file.create_dataset("X", data=VALUES, chunks=(3, 4), compression=options)
+
+
+def matlab_sparse():
+    """A sparse matrix as MATLAB keeps it in version 7.3; hdf5storage has none. Its last row is empty, and one matrix has no entries."""
+    by_column = scipy.sparse.csc_matrix(np.vstack([VALUES, np.zeros(4)]))
+    with h5py.File(GOLDEN / "sparse73.mat", "w", userblock_size=512) as file:
+        for name, matrix in {"X": by_column, "nothing": scipy.sparse.csc_matrix((3, 2))}.items():
+            group = file.create_group(name)
+            group.attrs["MATLAB_class"] = np.bytes_("double")
+            group.attrs["MATLAB_sparse"] = np.uint64(matrix.shape[0])
+            group["jc"] = matrix.indptr.astype("u8")
+            if matrix.nnz:
+                group["ir"], group["data"] = matrix.indices.astype("u8"), matrix.data
+        file["y"] = np.arange(7.0)[:, None]
+        file["y"].attrs["MATLAB_class"] = np.bytes_("double")
+    front = b"MATLAB 7.3 MAT-file, Platform: GLNXA64, HDF5 schema 1.00 .".ljust(116) + bytes(8) + bytes([0, 2]) + b"IM"
+    with open(GOLDEN / "sparse73.mat", "r+b") as file:
+        file.write(front.ljust(512, b"\0"))
+
+
+def bombs():
+    """Sixteen MiB of text that take little room; both formats allow that they come again and again."""
+    text = b"1,2\n" * (1 << 22)
+    (GOLDEN / "ones.csv.bz2").write_bytes(bz2.compress(text))
+    (GOLDEN / "ones.csv.xz").write_bytes(lzma.compress(text))
 
 
 def elsewhere():
@@ -304,6 +401,7 @@ def main():
     frame.insert(2, "class", LABELS)
     text(frame)
     as_people_have_it(frame)
+    excel(frame)
     numpy()
     arrow(frame)
     matlab()
@@ -311,7 +409,9 @@ def main():
     market("coordinate_turned", scipy.sparse.coo_matrix(VALUES.T), precision=17)
     tenx()
     h5ad()
+    colours()
     other_cells()
+    bombs()
     elsewhere()
 
 

@@ -40,8 +40,12 @@ fn annotations() -> Vec<Annotation> {
     let codes = vec![Some(0), None, Some(1), Some(1), None, Some(0), Some(0)];
     let numbers = vec![Some(0.1 + 0.2), None, Some(-1e308), Some(3.0), Some(f64::MIN_POSITIVE), Some(0.0), Some(-0.5)];
     vec![
-        Annotation { name: "batch\t1".into(), known: Known::Classes { classes, codes } },
-        Annotation { name: String::new(), known: Known::Numbers { numbers } },
+        Annotation {
+            name: "batch\t1".into(),
+            known: Known::Classes { classes, codes },
+            colours: ["#1f77b4", "#00ff00"].map(String::from).to_vec(),
+        },
+        Annotation { name: String::new(), known: Known::Numbers { numbers }, colours: Vec::new() },
     ]
 }
 
@@ -54,15 +58,24 @@ fn metadata_that_contradict_the_samples_are_refused() {
     let bytes = written(&none);
     assert!(!bytes.windows(11).any(|window| window == b"annotations"));
     assert!(read_model_bytes(&bytes, "m").unwrap().annotations.is_empty());
-    let with = |known: Known| ModelFile { annotations: vec![Annotation { name: "x".into(), known }], ..good.clone() };
+    let with = |known: Known, colours: &[&str]| {
+        let colours = colours.iter().map(|colour| colour.to_string()).collect();
+        ModelFile { annotations: vec![Annotation { name: "x".into(), known, colours }], ..good.clone() }
+    };
     let classes = |codes: Vec<Option<u32>>| Known::Classes { classes: vec!["a".into()], codes };
     for (known, why) in [
         (classes(vec![Some(0); 6]), "6 cells of metadata where 7 are expected"),
         (classes(vec![Some(1); 7]), "a class without a name"),
         (Known::Numbers { numbers: vec![Some(f64::INFINITY); 7] }, "a number that is not finite"),
     ] {
-        let error = model_bytes(&with(known)).unwrap_err().to_string();
+        let error = model_bytes(&with(known, &[])).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
+    }
+    let seven = || classes(vec![Some(0); 7]);
+    assert!(model_bytes(&with(seven(), &["#123456"])).is_ok());
+    for wrong in [&["#1234567"][..], &["red"], &["</script>"], &["#123"], &["#1f77b4", "#1f77b4"]] {
+        let error = model_bytes(&with(seven(), wrong)).unwrap_err().to_string();
+        assert!(error.contains("colours that are none, or not one for each class"), "{wrong:?}: {error}");
     }
 }
 

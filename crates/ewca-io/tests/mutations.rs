@@ -18,7 +18,7 @@ fn damaged_files_never_panic() {
     let count: u64 = std::env::var("EWCA_MUTATIONS").ok().and_then(|count| count.parse().ok()).unwrap_or(60);
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus");
     let targets = sorted(&corpus);
-    assert_eq!(targets.len(), 11, "a corpus for each target");
+    assert_eq!(targets.len(), 13, "a corpus for each target");
     let only = std::env::var("EWCA_TARGET").ok();
     let chosen = targets.iter().filter(|target| only.as_ref().is_none_or(|only| only == *target));
     let mut failures = Vec::new();

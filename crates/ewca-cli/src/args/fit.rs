@@ -20,7 +20,7 @@ use crate::output::exports::Exports;
 #[derive(Debug, Args)]
 #[command(after_help = examples::FIT)]
 pub struct FitArgs {
-    /// The table: CSV or TSV (also .gz, .zst, .bz2, .xz or .zip), .npy, .npz, Parquet, Arrow, MATLAB .mat, Matrix Market .mtx, a
+    /// The table: CSV or TSV (also .gz, .zst, .bz2, .xz or .zip), Excel .xlsx, .npy, .npz, Parquet, Arrow, MATLAB .mat, Matrix Market .mtx, a
     /// 10x folder or .h5 file, loom, or AnnData .h5ad; `-` is standard input
     input: PathBuf,
 

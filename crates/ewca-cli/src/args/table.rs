@@ -43,8 +43,8 @@ pub struct TableArgs {
     #[arg(long)]
     transpose: bool,
 
-    /// Which array (.npz), variable (.mat) or layer (.h5ad) to read
-    #[arg(long, value_name = "NAME", visible_aliases = ["variable", "layer"])]
+    /// Which array (.npz), variable (.mat), layer (.h5ad) or sheet (.xlsx) to read
+    #[arg(long, value_name = "NAME", visible_aliases = ["variable", "layer", "sheet"])]
     array: Option<String>,
 
     /// The type of features to keep of a 10x file or folder that has several [default: Gene Expression]
@@ -76,7 +76,7 @@ pub struct TableArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "The table")]
 pub struct MetadataArgs {
-    /// A text table (.csv or .tsv, also compressed) of what is known of the samples: one row each, in any order, joined by the names
+    /// A table (.csv, .tsv or .xlsx, also compressed) of what is known of the samples: one row each, in any order, joined by the names
     /// of the samples. All its columns go to the results; --label may name some
     #[arg(long, value_name = "FILE", value_parser = values::metadata_file)]
     metadata: Option<PathBuf>,

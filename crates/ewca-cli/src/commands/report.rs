@@ -118,7 +118,8 @@ impl ReportSource<'_> {
             let values = match annotation.known {
                 Known::Classes { classes: names, codes } => {
                     let codes = codes.into_iter().map(|code| code.map(|code| code as usize)).collect();
-                    AnnotationValues::Classes { names, codes, colours: None }
+                    let colours = Some(annotation.colours).filter(|colours| !colours.is_empty());
+                    AnnotationValues::Classes { names, codes, colours }
                 }
                 Known::Numbers { numbers } => {
                     AnnotationValues::Numbers(numbers.into_iter().map(|number| number.unwrap_or(f64::NAN)).collect())

@@ -115,7 +115,8 @@ impl Dataset {
         self.table.texts = others;
         let of_texts = |text: &TextCells| {
             let cells = text.cells.iter().map(String::as_str);
-            Annotation::of_texts(&text.name, cells, text.categorical, &read.missing_values)
+            let annotation = Annotation::of_texts(&text.name, cells, text.categorical, &read.missing_values);
+            annotation.with_palette(&self.table.palettes)
         };
         self.annotations = own.iter().map(of_texts).collect();
         if let Some(MetadataJob { file, opened: Some(metadata), wanted }) = &job.metadata {
@@ -159,7 +160,7 @@ impl Dataset {
                 let name = file.columns.label.as_deref().unwrap_or("label");
                 if is_new(&name.into()) {
                     let cells = labels.iter().map(String::as_str);
-                    own.insert(0, Annotation::of_texts(name, cells, true, &[]));
+                    own.insert(0, Annotation::of_texts(name, cells, true, &[]).with_palette(&self.table.palettes));
                 }
             }
             (Some(_), None) => {}
@@ -171,7 +172,8 @@ impl Dataset {
     pub fn all_annotations(&self) -> Vec<Annotation> {
         let label = self.table.labels.as_ref().map(|labels| {
             let name = self.label.as_deref().unwrap_or("label");
-            Annotation::of_texts(name, labels.iter().map(String::as_str), true, &[])
+            let annotation = Annotation::of_texts(name, labels.iter().map(String::as_str), true, &[]);
+            annotation.with_palette(&self.table.palettes)
         });
         label.into_iter().chain(self.annotations.iter().cloned()).collect()
     }

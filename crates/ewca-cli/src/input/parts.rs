@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 
 use ewca::Part;
 use ewca_io::{
-    Checksum, ColumnSums, DenseValues, FittedPreprocessing, Preprocessing, ReadOptions, Table, TableReader, TextCells,
-    Values,
+    Checksum, ColumnSums, DenseValues, FittedPreprocessing, Palette, Preprocessing, ReadOptions, Table, TableReader,
+    TextCells, Values,
 };
 
 use crate::console::failure::Failure;
@@ -39,6 +39,7 @@ struct Seen {
     ids: Option<Vec<String>>,
     labels: Option<Vec<String>>,
     texts: Vec<TextCells>,
+    palettes: Vec<Palette>,
     /// The sums of all columns before the steps, up to this row.
     sums: ColumnSums,
     summed: usize,
@@ -131,7 +132,8 @@ impl StreamedTable {
             true => (seen.ids.take().unwrap_or_else(numbered), seen.labels.take(), std::mem::take(&mut seen.texts)),
             false => (Vec::new(), None, Vec::new()),
         };
-        let table = Table { labels, texts, ..Table::new(values.unwrap_or(nothing), features) };
+        let palettes = std::mem::take(&mut seen.palettes);
+        let table = Table { labels, texts, palettes, ..Table::new(values.unwrap_or(nothing), features) };
         let means = if seen.summed == self.all_rows() { seen.sums.means() } else { None };
         let preprocessing = FittedPreprocessing { means, ..self.preprocessing.clone() };
         Dataset::in_parts(table, ids, preprocessing, (self.all_rows(), seen.checksum.value()))
@@ -140,7 +142,8 @@ impl StreamedTable {
 
 impl Seen {
     fn new(checksum: Checksum) -> Self {
-        Self { next: 0, checksum, ids: None, labels: None, texts: Vec::new(), sums: ColumnSums::default(), summed: 0 }
+        let (texts, palettes, sums) = (Vec::new(), Vec::new(), ColumnSums::default());
+        Self { next: 0, checksum, ids: None, labels: None, texts, palettes, sums, summed: 0 }
     }
 
     fn add(&mut self, table: &Table) {
@@ -151,6 +154,7 @@ impl Seen {
                 all.get_or_insert_default().extend_from_slice(some);
             }
         }
+        self.palettes.clone_from(&table.palettes);
         match self.texts.is_empty() {
             true => self.texts.clone_from(&table.texts),
             false => {

@@ -48,6 +48,7 @@ impl Corpus {
         corpus.bombs();
         corpus.texts();
         corpus.archives();
+        corpus.workbooks();
         corpus.matlab();
         corpus.matrix_market();
         corpus.columnar();
@@ -82,6 +83,16 @@ impl Corpus {
         with("ragged_m.csv", b"id,x\n1,2,3,4\n", "has 4 cells where 2 are expected");
         let names: Vec<String> = (0..1_000_000).map(|at| format!("c{at}")).collect();
         let wide = format!("id,{}\n1,{}\n", names.join(","), vec!["inf"; names.len()].join(","));
+        let some = format!("id,{}\n1,{}\n", names[..100_000].join(","), vec!["x"; 100_000].join(","));
+        with("some_m.csv", some.as_bytes(), "has 100001 columns, and at most 200 are taken");
+        with("nul_m.csv", b"id,x\n1,a\x00b\n", "neither text nor a known binary format");
+        with("late_nul_m.csv", format!("id,x\n1,{}\0\n1,b\n", "a".repeat(5000)).as_bytes(), "has '1' in lines 2 and 3");
+        with("long_m.csv", format!("id,x\n{},1\n", "\u{1b}".repeat(10_000_000)).as_bytes(), "has no row of any sample");
+        with(
+            "name_m.csv",
+            format!("id,{}\nq,1\n", "<script>".repeat(1_000_000)).as_bytes(),
+            "has no row of any sample",
+        );
         with("wide_m.csv", wide.as_bytes(), "has 1000001 columns, and at most 200 are taken");
         let mut bomb = flate2::write::GzEncoder::new(Vec::new(), Compression::fast());
         let zeros = vec![b','; 1 << 20];
@@ -215,6 +226,21 @@ impl Corpus {
         self.file("bomb_zeros.csv.gz", repeated(&gzip(&zeros), 256), "");
         let header = npy("|u1", "(4096, 1048576)", &[]);
         self.file("bomb.npy.gz", [gzip(&header), repeated(&gzip(&zeros), 256)].concat(), "");
+        // The same by other programs. What comes of each of them is refused by its size, not by what it holds.
+        let [bz2, xz] = ["ones.csv.bz2", "ones.csv.xz"].map(|name| repeated(&golden(name), 256));
+        let zipped = zip(&[("x.csv", text.repeat(16).into_bytes())]);
+        for (name, bytes) in [("bomb.csv.bz2", &bz2), ("bomb.csv.xz", &xz), ("bomb.csv.zip", &zipped)] {
+            assert!(bytes.len() < 1 << 21, "{name}: {}", bytes.len());
+            self.file(name, bytes, "needs more memory than is free");
+            // What may come out is less here, and comes sooner.
+            let said = "holds more than 47.7 MiB once decompressed; raise --max-memory";
+            let limited = ["--max-memory", "50MB", "-o", "out"];
+            self.run(&[&["fit", name], &limited[..]].concat(), said);
+            self.run(&[&["path", name], &limited[..2]].concat(), said);
+            self.run(&[&["fit", "good.csv", "--metadata", name], &limited[..]].concat(), said);
+        }
+        self.file("cut.csv.bz2", &bz2[..100], "ends too early");
+        self.file("cut.csv.xz", &xz[..100], "is not a valid xz file");
         self.file("gz_in_gz.csv.gz", gzip(&gzip(&gzip(b"a,b\n1,2\n"))), "");
         self.file("gz_in_zst.csv.zst", zstd::bulk::compress(&gz, 1).unwrap(), "");
         self.file("empty.csv.gz", gzip(b""), "is empty");
@@ -310,6 +336,39 @@ impl Corpus {
         let mut offsets = vec![0.0; 1_000_001];
         offsets[1_000_000] = 2.0;
         self.file("empty_rows.npz", sparse("csr", &[1e6, 1e6], &offsets, &[0.0, 999_999.0], &values), "");
+    }
+
+    /// Excel workbooks: cells that are far away, texts that come often, parts that are not there or that lead outside.
+    fn workbooks(&mut self) {
+        let far: String = (1..30_000)
+            .map(|row| format!("<row r='{row}'><c r='A{row}'><v>1</v></c><c r='XFD{row}'><v>1</v></c></row>"))
+            .collect();
+        self.file("far.xlsx", workbook(&far, "", "one.xml"), "needs more memory than is free");
+        let text = format!("<si><t>{}</t></si>", "x".repeat(32_000));
+        let often: String = (0..100).map(|_| format!("<row>{}</row>", "<c t='s'><v>0</v></c>".repeat(1000))).collect();
+        self.file("often.xlsx", workbook(&often, &text, "one.xml"), "needs more memory than is free");
+        let texts = format!("<si><t>{}</t></si>", "x".repeat(500_000)).repeat(450);
+        self.file("texts.xlsx", workbook("", &texts, "one.xml"), "needs more memory than is free");
+        self.run(&["fit", "texts.xlsx", "--max-memory", "50MB"], "raise --max-memory");
+        self.run(&["fit", "good.csv", "--metadata", "texts.xlsx"], "needs more memory than is free");
+        let spaces = format!("<row><c><v>{}</v></c></row>", " ".repeat(1 << 26));
+        self.file("spaces.xlsx", workbook(&spaces, "", "one.xml"), "too long");
+        self.file("deep.xlsx", workbook(&"<x>".repeat(1 << 24), "", "one.xml"), "too deep");
+        let row = "<row><c t='inlineStr'><is><t>\u{1b}]0;owned\u{7}</t></is></c></row>";
+        self.file("escape.xlsx", workbook(&row.repeat(2), "", "one.xml"), "is not a number");
+        for (name, target) in [("absent", "two.xml"), ("away", "../../../../etc/passwd"), ("url", "http://x/one.xml")] {
+            self.file(&format!("{name}.xlsx"), workbook(row, "", target), "the sheet is not in it");
+        }
+        self.run(&["fit", "escape.xlsx", "--sheet", "\x1b[31m"], "has no sheet");
+        let good = workbook("<row><c><v>1</v></c></row>", "", "one.xml");
+        self.file("cut.xlsx", &good[..good.len() / 2], "");
+        let bomb = "<!DOCTYPE x [<!ENTITY a '&b;&b;'><!ENTITY b '&c;&c;'><!ENTITY c '1111'>]>";
+        self.file(
+            "entities.xlsx",
+            workbook(&format!("{bomb}<row><c><v>&a;</v></c></row>"), "", "one.xml"),
+            "something unknown",
+        );
+        self.file("old.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "is an Excel workbook of before 2007");
     }
 
     fn matlab(&mut self) {
@@ -609,6 +668,12 @@ impl Corpus {
         let bomb = repeated(&gzip(&b"x\n".repeat(1 << 23)), 256);
         fs::write(folder.join("barcodes.tsv.gz"), bomb).unwrap();
         self.fit("folder_bomb", "");
+        for (name, file) in [("cells.zarr", ".zgroup"), ("new.zarr", "zarr.json"), ("array.zarr", ".zarray")] {
+            fs::create_dir(self.folder.join(name)).unwrap();
+            self.write(&format!("{name}/{file}"), "{}");
+            self.fit(name, "is a Zarr folder, which is not read here; write it as .h5ad");
+            self.run(&["inspect", name], "is a Zarr folder");
+        }
         fs::create_dir(self.folder.join("folder.csv")).unwrap();
         self.fit("folder.csv", "is a folder without a matrix.mtx");
         fs::create_dir(self.folder.join("folder.npy")).unwrap();
@@ -745,6 +810,19 @@ fn zip(members: &[(&str, Vec<u8>)]) -> Vec<u8> {
         writer.write_all(content).unwrap();
     }
     writer.finish().unwrap().into_inner()
+}
+
+/// A workbook whose only sheet has these rows and shared texts. Its part is `xl/one.xml`, and `target` is where it is said to be.
+fn workbook(rows: &str, texts: &str, target: &str) -> Vec<u8> {
+    let relation = |kind: &str, target: &str| format!("<Relationship Id='{kind}' Type='x/{kind}' Target='{target}'/>");
+    let relations = format!("<r>{}{}</r>", relation("worksheet", target), relation("sharedStrings", "texts.xml"));
+    zip(&[
+        ("[Content_Types].xml", Vec::new()),
+        ("xl/_rels/workbook.xml.rels", relations.into_bytes()),
+        ("xl/workbook.xml", b"<workbook><sheet name='\x1b[2Jone' r:id='worksheet'/></workbook>".to_vec()),
+        ("xl/one.xml", format!("<worksheet><sheetData>{rows}</sheetData></worksheet>").into_bytes()),
+        ("xl/texts.xml", format!("<sst uniqueCount='4611686018427387904'>{texts}</sst>").into_bytes()),
+    ])
 }
 
 fn find_all(bytes: &[u8], wanted: &[u8]) -> Vec<usize> {

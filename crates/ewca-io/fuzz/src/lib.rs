@@ -7,8 +7,8 @@ use std::io::Write;
 use std::path::Path;
 
 use ewca_io::{
-    DenseValues, Error, Format, Missing, ReadOptions, Table, TableFile, TableReader, Values, inspect, read_model,
-    read_model_bytes, read_table, read_table_from,
+    DenseValues, Error, Format, Known, Metadata, Missing, ReadOptions, Table, TableFile, TableReader, Values, inspect,
+    read_model, read_model_bytes, read_table, read_table_from,
 };
 
 /// No input of the fuzzer may grow beyond this.
@@ -30,6 +30,8 @@ pub fn run(target: &str, bytes: &[u8]) {
         "mtx" => read_all_ways(bytes, Format::Mtx),
         "h5ad" => read_all_ways(bytes, Format::H5ad),
         "tenx" => read_folder(bytes),
+        "xlsx" => read_all_ways(&workbook(bytes), Format::Csv),
+        "metadata" => join_metadata(bytes),
         "model" => read_model_and_use(bytes),
         "path" => read_by_path(bytes),
         _ => panic!("there is no target '{target}'"),
@@ -89,8 +91,66 @@ fn read_folder(bytes: &[u8]) {
     table_or_one_line(read_table(folder.path(), &options));
 }
 
+/// A workbook of these parts: what is in the sheet, the texts that cells share, the styles, and the list of sheets. They are not compressed, so
+/// that what a fuzzer changes is what is read.
+fn workbook(bytes: &[u8]) -> Vec<u8> {
+    let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let plain = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+    let relation = |kind: &str, target: &str| format!("<Relationship Id='{kind}' Type='/{kind}' Target='{target}'/>");
+    let relations = [("worksheet", "sheet.xml"), ("sharedStrings", "strings.xml"), ("styles", "styles.xml")]
+        .map(|(kind, target)| relation(kind, target))
+        .concat();
+    let mut add = |name: &str, content: &[u8]| {
+        archive.start_file(name, plain).expect("a member");
+        archive.write_all(content).expect("room for a member");
+    };
+    add("[Content_Types].xml", b"");
+    add("xl/_rels/workbook.xml.rels", format!("<r>{relations}</r>").as_bytes());
+    let mut rest = bytes;
+    for name in ["xl/sheet.xml", "xl/strings.xml", "xl/styles.xml", "xl/workbook.xml"] {
+        let end = rest.windows(PART.len()).position(|window| window == PART).unwrap_or(rest.len());
+        add(name, &rest[..end]);
+        rest = rest.get(end + PART.len()..).unwrap_or_default();
+    }
+    archive.finish().expect("an archive").into_inner()
+}
+
+/// Joins the bytes to samples, some of which have names that come from them.
+fn join_metadata(bytes: &[u8]) {
+    let options =
+        ReadOptions { max_bytes: Some(MOST_BYTES), missing_values: vec!["gone".into()], ..ReadOptions::default() };
+    let metadata = match Metadata::of_bytes(bytes.to_vec(), "fuzz", &options) {
+        Ok(metadata) => metadata,
+        Err(error) => return one_line(&error),
+    };
+    assert!(!metadata.notes().iter().any(|note| note.contains(char::is_control)), "{:?}", metadata.notes());
+    let text = String::from_utf8_lossy(bytes);
+    let words = text.split([',', '\t', ';', '\n']).map(|word| word.trim().to_string());
+    let mut ids: Vec<String> = words.filter(|word| !word.is_empty()).take(40).collect();
+    ids.extend(["s1", "s2", "1"].map(String::from));
+    ids.sort();
+    ids.dedup();
+    for (id, wanted) in [(None, vec![]), (Some("sample"), vec!["batch".to_string()])] {
+        let joined = match metadata.join(&ids, id, &wanted) {
+            Ok(joined) => joined,
+            Err(error) => return one_line(&error),
+        };
+        assert_eq!(joined.samples + joined.without_row.count, ids.len());
+        assert!(!joined.without_sample.in_words().contains(char::is_control));
+        for annotation in &joined.annotations {
+            assert_eq!((annotation.len(), annotation.texts().len()), (ids.len(), ids.len()));
+            match &annotation.known {
+                Known::Classes { classes, codes } => {
+                    assert!(codes.iter().flatten().all(|&code| (code as usize) < classes.len()));
+                }
+                Known::Numbers { numbers } => assert!(numbers.iter().flatten().all(|number| number.is_finite())),
+            }
+        }
+    }
+}
+
 /// What files are called.
-const EXTENSIONS: [&str; 16] = [
+const EXTENSIONS: [&str; 18] = [
     "csv",
     "tsv",
     "npy",
@@ -103,6 +163,8 @@ const EXTENSIONS: [&str; 16] = [
     "h5ad",
     "csv.gz",
     "csv.zst",
+    "xlsx",
+    "gct",
     "safetensors",
     "txt",
     "",

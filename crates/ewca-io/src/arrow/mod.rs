@@ -112,7 +112,7 @@ fn assigned(schema: &SchemaRef, file: &str, options: &ReadOptions) -> Result<(Ve
         DataType::Dictionary(_, values) => is_text(values),
         kind => is_text(kind),
     };
-    let columns = Columns::assign(&names, index, file, options, holds_text)?;
+    let columns = Columns::assign(&names, index, 0, file, options, holds_text)?;
     Ok((names, columns))
 }
 
@@ -221,6 +221,7 @@ fn read(
     Ok(Draft {
         texts: columns.others.iter().map(other).collect(),
         left_out: columns.left_out.iter().map(|&column| names[column].clone()).collect(),
+        palettes: Vec::new(),
         ids: take(columns.roles.id),
         labels: take(columns.roles.label),
         filter: take(columns.roles.filter),

@@ -29,7 +29,7 @@ pub(super) struct Layout<'a> {
 impl<'a> Layout<'a> {
     /// Reads the header; returns the layout and where the body starts.
     pub fn find(text: &Text, file: &'a str, options: &'a ReadOptions) -> Result<(Layout<'a>, usize), Error> {
-        let Text { start, delimiter, comment, trailing, decimal_comma, .. } = *text;
+        let Text { start, delimiter, comment, trailing, decimal_comma, described, .. } = *text;
         let text = &text.bytes[..];
         let header_end = record_end(text, start);
         if memchr::memchr_iter(b'"', &text[start..header_end]).count() % 2 == 1 {
@@ -61,7 +61,7 @@ impl<'a> Layout<'a> {
         let index = names.first().is_some_and(|name| name.is_empty()).then_some(0);
         let texts = if options.expected.is_some() { text_columns(text, body, delimiter, options) } else { Vec::new() };
         let holds_text = |column: usize| texts.get(column).copied().unwrap_or(false);
-        let columns = Columns::assign(&names, index, file, options, holds_text)?;
+        let columns = Columns::assign(&names, index, described, file, options, holds_text)?;
         if options.transpose && options.label.is_some() && columns.roles.id.is_none() {
             return Err(Error::Options {
                 problem: phrase![OptionName::Label, " names a row of a transposed table, and no column names the rows"],

@@ -32,18 +32,34 @@ pub(crate) use cell::{known, measured};
 /// Reads a whole text table.
 pub(crate) fn read(text: &[u8], file: &str, options: &ReadOptions) -> Result<Draft, Error> {
     let text = Text::find(text, file, options)?;
+    let (own, options) = &text.known_apart(options);
     let (layout, body) = Layout::find(&text, file, options)?;
-    read_rows(&text.bytes, body, &layout)?.into_draft(layout, text.notes)
+    let known = known_of_samples(&text, &layout, own);
+    let mut draft = read_rows(&text.bytes, body, &layout)?.into_draft(layout, text.notes)?;
+    draft.texts.extend(known);
+    Ok(draft)
+}
+
+/// What the file says of the columns that are samples, of what is wanted.
+fn known_of_samples(text: &Text, layout: &Layout, wanted: &[String]) -> Vec<TextCells> {
+    let samples: Vec<usize> = (0..layout.width()).filter(|&column| !layout.columns.is_text(column)).collect();
+    let of_samples = |name: &String| {
+        let cells = text.known.iter().find(|cells| cells[0] == *name)?;
+        let cells = samples.iter().map(|&column| cells[column].clone()).collect();
+        Some(TextCells { name: name.clone(), cells, categorical: false })
+    };
+    wanted.iter().filter_map(of_samples).collect()
 }
 
 /// Reads a text table without its columns of text, whoever has not named them. Gives the names of those that were met, also
 /// beside an error: it may be one in such a column.
 pub(crate) fn read_numbers(text: &[u8], file: &str, options: &ReadOptions) -> (Vec<String>, Result<Draft, Error>) {
-    let found = Text::find(text, file, options).and_then(|text| {
-        let (layout, body) = Layout::find(&text, file, options)?;
-        Ok((text, layout, body))
-    });
-    let (text, mut layout, body) = match found {
+    let text = match Text::find(text, file, options) {
+        Ok(text) => text,
+        Err(error) => return (Vec::new(), Err(error)),
+    };
+    let (_, options) = &text.known_apart(options);
+    let (mut layout, body) = match Layout::find(&text, file, options) {
         Ok(found) => found,
         Err(error) => return (Vec::new(), Err(error)),
     };
@@ -164,6 +180,7 @@ impl Rows {
         Ok(Draft {
             texts: texts.collect(),
             left_out: layout.columns.left_out.iter().map(name).collect(),
+            palettes: Vec::new(),
             ids: column(slots.id),
             labels: self.label_row.clone().or_else(|| column(slots.label)),
             filter: column(slots.filter),

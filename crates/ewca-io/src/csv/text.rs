@@ -29,22 +29,38 @@ pub(super) struct Text<'a> {
     pub decimal_comma: bool,
     /// What is unusual about it, for people.
     pub notes: Vec<String>,
+    /// How many columns, behind the first, say what is known of the rows, and are no part of the table (GCT 1.3).
+    pub described: usize,
+    /// What is known of the columns, each with a cell for every column of the file (GCT 1.3).
+    pub known: Vec<Vec<String>>,
 }
 
 impl<'a> Text<'a> {
     pub fn find(raw: &'a [u8], file: &str, options: &ReadOptions) -> Result<Text<'a>, Error> {
         let mut notes = Vec::new();
-        let bytes = decoded(raw, file, options, &mut notes)?;
+        let mut bytes = decoded(raw, file, options, &mut notes)?;
         let mark = if bytes.starts_with(&[0xef, 0xbb, 0xbf]) { 3 } else { 0 };
         check_lines(&bytes, file)?;
-        let Preface { start, given, comment, comments } = Preface::find(&bytes, mark, file, options)?;
+        let Preface { start, given, comment, comments, described } = Preface::find(&bytes, mark, options);
         if start == bytes.len() {
             return Err(Error::Empty { file: file.into() });
         }
+        let known = match described {
+            Some([_, rows]) if rows > 0 => take_known(&mut bytes, start, rows, file, options)?,
+            _ => Vec::new(),
+        };
+        if !known.is_empty() {
+            let names: Vec<String> = known.iter().take(8).map(|cells| excerpt(cells[0].as_bytes())).collect();
+            let more = if known.len() > names.len() { " and others" } else { "" };
+            notes.push(format!("a GCT file that knows {}{more} of its samples", names.join(", ")));
+        }
+        let described = described.map_or(0, |[columns, _]| columns);
         if comments > 0 {
             notes.push(format!("{} before the table skipped", counted(comments, "line")));
         }
-        let mut text = Text { bytes, start, delimiter: b',', comment, trailing: false, decimal_comma: false, notes };
+        let (trailing, decimal_comma) = (false, false);
+        let mut text =
+            Text { bytes, start, delimiter: b',', comment, trailing, decimal_comma, notes, described, known };
         text.delimiter = match given {
             Some(delimiter) => delimiter,
             None => text.delimiter(file, options)?,
@@ -72,6 +88,13 @@ impl<'a> Text<'a> {
             text.notes.push("decimal commas".into());
         }
         Ok(text)
+    }
+
+    /// The annotations that the file knows of samples in its columns, and the options without them: they are no rows of the table.
+    pub fn known_apart(&self, options: &ReadOptions) -> (Vec<String>, ReadOptions) {
+        let is_known = |name: &String| options.transpose && self.known.iter().any(|cells| cells[0] == *name);
+        let (own, annotations) = options.annotations.iter().cloned().partition(is_known);
+        (own, ReadOptions { annotations, ..options.clone() })
     }
 
     /// The first line of the table and the next.
@@ -229,27 +252,28 @@ struct Preface {
     given: Option<u8>,
     comment: Option<u8>,
     comments: usize,
+    /// How many columns of a GCT file say what is known of its rows, and how many rows what is known of its columns.
+    described: Option<[usize; 2]>,
 }
 
 impl Preface {
-    fn find(text: &[u8], mark: usize, file: &str, options: &ReadOptions) -> Result<Preface, Error> {
-        let mut found = Preface { start: skip_blank(text, mark), given: None, comment: None, comments: 0 };
+    fn find(text: &[u8], mark: usize, options: &ReadOptions) -> Preface {
+        let nothing =
+            Preface { start: skip_blank(text, mark), given: None, comment: None, comments: 0, described: None };
+        let mut found = Preface { ..nothing };
         let line = |start: usize| {
             let end = memchr::memchr(b'\n', &text[start..]).map_or(text.len(), |length| start + length + 1);
             (text[start..end].trim_ascii(), end)
         };
         if let (b"#1.2" | b"#1.3", end) = line(found.start) {
-            if line(found.start).0 == b"#1.3" {
-                let advice = phrase!["take the table out of it, or save it as GCT version 1.2"];
-                return Err(Error::unsupported(
-                    file,
-                    "is a GCT file of version 1.3, with rows and columns of notes",
-                    advice,
-                ));
-            }
-            // A GCT file: its second line has the numbers of rows and columns.
-            let start = skip_blank(text, line(end).1);
-            return Ok(Preface { start, given: options.delimiter.is_none().then_some(b'\t'), comments: 2, ..found });
+            // A GCT file: its second line has the numbers of rows and columns, and of those that describe the others.
+            let (sizes, end) = line(end);
+            let sizes = std::str::from_utf8(sizes).unwrap_or_default();
+            let sizes: Vec<usize> = sizes.split_whitespace().map_while(|size| size.parse().ok()).collect();
+            let described = if let &[_, _, columns, rows] = &sizes[..] { Some([columns, rows]) } else { None };
+            let start = skip_blank(text, end);
+            let given = options.delimiter.is_none().then_some(b'\t');
+            return Preface { start, given, comments: 2, described, ..found };
         }
         if let (said, end) = line(found.start)
             && let [b's', b'e', b'p', b'=', delimiter @ (b',' | b';' | b'\t' | b'|')] = unquoted(said)
@@ -264,10 +288,45 @@ impl Preface {
         }
         // Nothing but such lines: they are the table.
         if found.start == text.len() {
-            found = Preface { start: skip_blank(text, mark), given: None, comment: None, comments: 0 };
+            return nothing;
         }
-        Ok(found)
+        found
     }
+}
+
+/// Blanks the rows of a GCT file, below its header, that say what is known of its samples, and returns them; lines stay where they are. The row
+/// of the label stays, where samples are in columns: it is read as the label of any such table.
+fn take_known(
+    bytes: &mut Cow<'_, [u8]>,
+    start: usize,
+    rows: usize,
+    file: &str,
+    options: &ReadOptions,
+) -> Result<Vec<Vec<String>>, Error> {
+    let header = record_end(bytes, start);
+    let width = cells(&bytes[start..header], b'\t').len();
+    let (mut known, mut blanks, mut at) = (Vec::new(), Vec::new(), header);
+    while known.len() < rows && at < bytes.len() {
+        let (from, end) = (at, record_end(bytes, at));
+        // Each cell is a text of its own, and may be empty.
+        check_room(((end - header) as u64).saturating_mul(32).saturating_add(bytes.len() as u64), file)?;
+        let row = cells(&bytes[from..end], b'\t');
+        at = end;
+        if row.len() != width {
+            let line = super::cell::line_number(bytes, from);
+            return Err(Error::Ragged { file: file.into(), line, found: row.len(), expected: width });
+        }
+        let row: Vec<String> = row.iter().map(|cell| String::from_utf8_lossy(cell.trim_ascii()).into_owned()).collect();
+        if !(options.transpose && options.label.as_ref() == Some(&row[0])) {
+            blanks.push(from..end);
+        }
+        known.push(row);
+    }
+    let text = bytes.to_mut();
+    for range in blanks {
+        text[range].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
+    }
+    Ok(known)
 }
 
 fn unquoted(text: &[u8]) -> &[u8] {

@@ -38,7 +38,12 @@ impl Error {
             Error::NotAFile { file, kind } => {
                 format!("{file}: is a {kind}, not a file; name a file, or give what it brings through a pipe").into()
             }
-            Error::Folder { file } => format!(
+            Error::Folder { file, is_zarr: true } => format!(
+                "{file}: is a Zarr folder, which is not read here; write it as .h5ad (in Python: \
+                 anndata.read_zarr(FOLDER).write_h5ad(FILE))"
+            )
+            .into(),
+            Error::Folder { file, is_zarr: false } => format!(
                 "{file}: is a folder without a matrix.mtx or matrix.mtx.gz; name a file in it, or a 10x folder"
             )
             .into(),

@@ -3,9 +3,10 @@
 //! HDF5 can say that data is elsewhere: in the bytes of any other file (external storage), behind a name in another
 //! file (external link), or put together from parts of other files (virtual dataset). `rust-hdf5` follows all three, virtual
 //! datasets as soon as it opens the file, so that whoever makes a file could have any other file of the reader read. Here the
-//! object headers are looked through with the same decoders, and in the same order, before that.
+//! object headers are looked through with the same decoders, and in the same order, before that. On the way it notes what
+//! `rust-hdf5` does not give: the numbers of groups that are sparse matrices of MATLAB.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -13,6 +14,7 @@ use std::path::Path;
 use rust_hdf5::format::btree_v1::{BTreeV1Config, BTreeV1Node};
 use rust_hdf5::format::fractal_heap::{FractalHeapHeader, collect_managed_objects};
 use rust_hdf5::format::local_heap::{LocalHeapHeader, local_heap_get_string};
+use rust_hdf5::format::messages::attribute::AttributeMessage;
 use rust_hdf5::format::messages::link::{LinkMessage, LinkTarget};
 use rust_hdf5::format::messages::link_info::LinkInfoMessage;
 use rust_hdf5::format::messages::superblock_ext::BtreeKMessage;
@@ -31,6 +33,7 @@ mod message {
     pub const LINK: u8 = 0x06;
     pub const EXTERNAL_FILES: u8 = 0x07;
     pub const LAYOUT: u8 = 0x08;
+    pub const ATTRIBUTE: u8 = 0x0c;
     pub const CONTINUATION: u8 = 0x10;
     pub const SYMBOL_TABLE: u8 = 0x11;
     pub const BTREE_K: u8 = 0x13;
@@ -47,17 +50,20 @@ const HEADER: usize = 8192;
 const MOST_PIECES: usize = 4096;
 const MOST_BYTES: u64 = 1 << 26;
 
+/// How many rows each sparse matrix of MATLAB has, by the place of its group.
+pub(super) type SparseRows = HashMap<String, u64>;
+
 /// Refuses a file that has data elsewhere, naming how.
-pub(super) fn check(path: &Path, name: &str) -> Result<(), Error> {
+pub(super) fn check(path: &Path, name: &str) -> Result<SparseRows, Error> {
     contained(name, "h5ad", || look_through(path, name))?
 }
 
-fn look_through(path: &Path, name: &str) -> Result<(), Error> {
+fn look_through(path: &Path, name: &str) -> Result<SparseRows, Error> {
     let file = File::open(path).map_err(|source| Error::Read { file: name.into(), source })?;
     let length = file.metadata().map_err(|source| Error::Read { file: name.into(), source })?.len();
     let outcome = Search::begin(Blocks { file, length }).and_then(Search::run);
     match outcome {
-        Ok(()) => Ok(()),
+        Ok(rows) => Ok(rows),
         Err(Trouble::Elsewhere { what, place }) => Err(Error::unsupported(
             name,
             format!("'{}' is {what}: its data is not in this file", excerpt(place.as_bytes())),
@@ -138,6 +144,7 @@ struct Search {
     /// Objects that are still to be looked at, with the symbol table that the entry which names them has noted.
     open: Vec<(String, u64, Option<SymbolTable>)>,
     seen: HashSet<(u64, Option<SymbolTable>)>,
+    sparse_rows: SparseRows,
 }
 
 impl Search {
@@ -165,7 +172,8 @@ impl Search {
             }
         };
         let open = vec![(String::new(), root, table)];
-        let mut search = Search { blocks, sizes, ranks, open, seen: HashSet::new() };
+        let (seen, sparse_rows) = (HashSet::new(), SparseRows::new());
+        let mut search = Search { blocks, sizes, ranks, open, seen, sparse_rows };
         if extension != UNDEF_ADDR && extension != 0 {
             search.read_ranks(extension)?;
         }
@@ -184,13 +192,13 @@ impl Search {
         Ok(())
     }
 
-    fn run(mut self) -> Result<(), Trouble> {
+    fn run(mut self) -> Result<SparseRows, Trouble> {
         while let Some((place, address, table)) = self.open.pop() {
             if self.seen.insert((address, table)) {
                 self.object(&place, address, table)?;
             }
         }
-        Ok(())
+        Ok(self.sparse_rows)
     }
 
     /// Looks at one object, and notes those that it names.
@@ -216,6 +224,9 @@ impl Search {
                 message::LINK => self.link(place, LinkMessage::decode(&found.data, &self.sizes)?.0)?,
                 message::LINK_INFO => self.many_links(place, &found.data)?,
                 message::SYMBOL_TABLE => table = table.or(self.table_of(&found.data)),
+                message::ATTRIBUTE => {
+                    self.sparse_rows.extend(self.rows_of(&found.data).map(|rows| (place.into(), rows)))
+                }
                 _ => {}
             }
             has_links |= [message::LINK, message::LINK_INFO].contains(&found.msg_type);
@@ -225,6 +236,13 @@ impl Search {
             Some(table) if !has_links => self.old_group(place, table),
             _ => Ok(()),
         }
+    }
+
+    /// The number of rows, if an attribute says that its group is a sparse matrix of MATLAB.
+    fn rows_of(&self, attribute: &[u8]) -> Option<u64> {
+        let (found, _) = AttributeMessage::decode(attribute, &self.sizes).ok()?;
+        let bytes = <[u8; 8]>::try_from(&found.data[..]).ok()?;
+        (found.name == "MATLAB_sparse").then(|| u64::from_le_bytes(bytes))
     }
 
     fn link(&mut self, place: &str, link: LinkMessage) -> Result<(), Trouble> {

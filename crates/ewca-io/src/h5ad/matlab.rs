@@ -8,6 +8,7 @@ use super::read::{H5ad, in_a_file};
 use crate::error::{excerpt, phrase};
 use crate::finish::Draft;
 use crate::source::contained;
+use crate::sparse::{Compressed, Major, natural_numbers};
 use crate::{Error, OptionName, ReadOptions, TextCells, Values};
 
 /// What MATLAB puts in front of the HDF5 file.
@@ -19,10 +20,14 @@ pub(crate) fn read(bytes: &[u8], file: &str, options: &ReadOptions) -> Result<Dr
         let mat = H5ad::open(path, file, options)?;
         let known = variables(&mat);
         let chosen = choose(&mat, &known, options)?;
-        let mut draft = Draft::of_matrix(values(&mat, &chosen.name)?);
+        let mut draft = Draft::of_matrix(values(&mat, chosen)?);
         let samples = if options.transpose { draft.values.columns() } else { draft.values.rows() };
         let texts = |name: &String| {
-            let fits = |variable: &&Variable| variable.name == *name && variable.rows * variable.columns == samples;
+            let fits = |variable: &&Variable| {
+                variable.name == *name
+                    && variable.class != "sparse"
+                    && variable.rows.checked_mul(variable.columns) == Some(samples)
+            };
             let found = known.iter().find(fits);
             found.map(|found| mat.plain_texts(&mat.dataset(&found.name)?, &found.name)).transpose()
         };
@@ -56,7 +61,7 @@ fn without_front<T>(bytes: &[u8], file: &str, use_it: impl FnOnce(&Path) -> Resu
     contained(file, "MATLAB 7.3", || in_a_file(&padded, file, use_it))?
 }
 
-/// A matrix with every cell stored.
+/// A matrix of numbers.
 struct Variable {
     name: String,
     rows: usize,
@@ -77,6 +82,13 @@ fn variables(mat: &H5ad) -> Vec<Variable> {
             found.push(Variable { name, rows, columns, class });
         }
     }
+    for name in mat.root.group_names().unwrap_or_default() {
+        let rows = mat.sparse_rows.get(&name).and_then(|rows| usize::try_from(*rows).ok());
+        let ends = mat.file.dataset(&format!("{name}/jc")).ok().and_then(|ends| ends.shape().first().copied());
+        if let (Some(rows), Some(ends @ 1..)) = (rows, ends) {
+            found.push(Variable { name, rows, columns: ends - 1, class: "sparse".into() });
+        }
+    }
     found
 }
 
@@ -89,16 +101,9 @@ fn choose<'v>(mat: &H5ad, known: &'v [Variable], options: &ReadOptions) -> Resul
         let found = known.iter().find(|variable| variable.name == *name);
         return found.ok_or_else(|| several(format!("has no matrix of numbers '{}'", excerpt(name.as_bytes()))));
     }
-    // How many rows a sparse matrix has is said where `rust-hdf5` does not look.
-    let sparse = |name: &String| mat.file.dataset(&format!("{name}/jc")).is_ok();
-    let groups = mat.root.group_names().unwrap_or_default();
     let tables: Vec<&Variable> = known.iter().filter(|variable| variable.rows > 1 && variable.columns > 1).collect();
     match &tables[..] {
         [only] => Ok(only),
-        [] if groups.iter().any(sparse) => {
-            let what = "is a MATLAB 7.3 file with a sparse matrix, which is not read here";
-            Err(Error::unsupported(mat.name, what, "save it in MATLAB with the option '-v7'"))
-        }
         [] => Err(Error::Nothing {
             file: mat.name.into(),
             what: "variable with rows and columns of numbers",
@@ -108,7 +113,24 @@ fn choose<'v>(mat: &H5ad, known: &'v [Variable], options: &ReadOptions) -> Resul
     }
 }
 
-fn values(mat: &H5ad, name: &str) -> Result<Values, Error> {
+fn values(mat: &H5ad, variable: &Variable) -> Result<Values, Error> {
+    let name = &variable.name;
+    if variable.class == "sparse" {
+        return sparse(mat, variable);
+    }
     let (dataset, shape) = mat.dense(name)?;
     Ok(mat.dense_values(mat.numbers(&dataset, name)?, shape, name)?.transposed())
+}
+
+/// Column after column: where each starts (`jc`), the rows of its entries (`ir`) and what they are. A matrix of zeros has no entries.
+fn sparse(mat: &H5ad, Variable { name, rows, columns, .. }: &Variable) -> Result<Values, Error> {
+    let broken = |problem: String| mat.malformed(format!("{}: {problem}", excerpt(name.as_bytes())));
+    let list = |part: &str| natural_numbers(mat.integers(&format!("{name}/{part}"))?, part).map_err(broken);
+    let has_entries = mat.file.dataset(&format!("{name}/ir")).is_ok();
+    let (indices, values) = match has_entries {
+        true => (list("ir")?, mat.numbers(&mat.dataset(&format!("{name}/data"))?, name)?),
+        false => (Vec::new(), Vec::new()),
+    };
+    let stored = Compressed { major: Major::Column, shape: [*rows, *columns], offsets: list("jc")?, indices, values };
+    Ok(Values::Sparse(stored.into_rows().map_err(broken)?))
 }

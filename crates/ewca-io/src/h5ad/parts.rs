@@ -10,7 +10,7 @@ use crate::finish::Draft;
 use crate::parts::Parts;
 use crate::source::contained;
 use crate::sparse::{Major, check_shape, checked_offsets, natural_numbers, some_rows};
-use crate::{Error, ReadOptions, TextCells, Values};
+use crate::{Error, Palette, ReadOptions, TextCells, Values};
 
 use super::cells::Kind;
 use super::read::{H5ad, Part};
@@ -28,6 +28,7 @@ pub(crate) struct AnnDataParts {
     ids: Vec<String>,
     labels: Option<Vec<String>>,
     texts: Vec<TextCells>,
+    palettes: Vec<Palette>,
 }
 
 /// How the matrix is stored, and where in the file it is.
@@ -52,7 +53,8 @@ impl AnnDataParts {
             let stored = stored(&h5ad, file, options, [index.len(), features.len()])?;
             let (ids, labels) = h5ad.names_of_rows(index, options)?;
             let texts = h5ad.annotations(ids.len(), options)?;
-            Ok(AnnDataParts { path: path.into(), stored, features, ids, labels, texts })
+            let palettes = h5ad.palettes(options);
+            Ok(AnnDataParts { path: path.into(), stored, features, ids, labels, texts, palettes })
         })?
     }
 
@@ -116,6 +118,7 @@ impl Parts for AnnDataParts {
         Ok(Draft {
             texts: self.texts.iter().map(|text| text.rows(rows.clone())).collect(),
             left_out: Vec::new(),
+            palettes: self.palettes.clone(),
             values,
             features: Some(self.features.clone()),
             ids: Some(self.ids[rows.clone()].to_vec()),

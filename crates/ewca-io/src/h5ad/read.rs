@@ -50,6 +50,7 @@ fn decode(path: &Path, file: &str, options: &ReadOptions) -> Result<Draft, Error
     Ok(Draft {
         texts: h5ad.annotations(rows, options)?,
         left_out: Vec::new(),
+        palettes: h5ad.palettes(options),
         values,
         features: Some(features),
         ids: Some(ids),
@@ -126,15 +127,17 @@ pub(super) struct H5ad<'a> {
     pub name: &'a str,
     /// The most bytes that a dataset may take.
     limit: Limit,
+    /// How many rows each sparse matrix of MATLAB has.
+    pub sparse_rows: guard::SparseRows,
 }
 
 impl<'a> H5ad<'a> {
     pub fn open(path: &Path, name: &'a str, options: &ReadOptions) -> Result<H5ad<'a>, Error> {
         let length = std::fs::metadata(path).map_err(|source| Error::Read { file: name.into(), source })?.len();
-        guard::check(path, name)?;
+        let sparse_rows = guard::check(path, name)?;
         let file = H5File::options().best_effort_locking().open(path);
         let file = file.map_err(|error| Error::malformed(name, "h5ad", error))?;
-        Ok(H5ad { root: file.root_group(), file, name, limit: Limit::of_claims(length, options) })
+        Ok(H5ad { root: file.root_group(), file, name, limit: Limit::of_claims(length, options), sparse_rows })
     }
 
     pub fn malformed(&self, problem: impl std::fmt::Display) -> Error {

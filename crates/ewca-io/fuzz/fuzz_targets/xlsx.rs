@@ -1,0 +1,4 @@
+//! Hostile workbooks.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| ewca_io_fuzz::run("xlsx", bytes));
