@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use ewca::{Ewca, Model, Pca, Samples};
+use ewca::{DEFAULT_PERPLEXITY, Ewca, Model, Pca, Samples};
 use ewca_eval::{Candidates, EncodedLabels, Method, Recommendation, Selection, Spread, select};
 use ewca_io::{Frame, TextColumn, write_table};
 use serde_json::json;
@@ -21,6 +21,9 @@ use crate::output::results::ResultsFolder;
 use crate::run::interrupt;
 use crate::run::memory::MemoryPlan;
 use crate::run::progress::phase;
+
+/// Perplexities below this part of the default are smaller than it, in words.
+const SMALLER: f64 = 0.9;
 
 /// The columns of the table.
 pub const COLUMNS: [&str; 7] = ["method", "k", "mean", "q1", "median", "q3", "epsilon"];
@@ -69,9 +72,9 @@ pub fn run(job: &SelectJob, console: Console) -> Result<Outcome, Failure> {
         !interrupt::requested()
     });
     bar.finish_and_clear();
-    let Some(found) = found.map_err(refused)? else { return Ok(Outcome::Interrupted) };
+    let Some(mut found) = found.map_err(refused)? else { return Ok(Outcome::Interrupted) };
+    let recommended = confirmed(&mut found, &samples).map_err(refused)?;
     write(&found, job)?;
-    let recommended = found.recommendation();
     let command = command(job).option("-k", Some(recommended.k)).option("--epsilon", Some(number(recommended.epsilon)));
     console.say(&console_summary(&found, &recommended, job, &command));
     console.report(&json!({
@@ -82,6 +85,23 @@ pub fn run(job: &SelectJob, console: Console) -> Result<Outcome, Failure> {
         "command": command.on_one_line(),
     }));
     Ok(Outcome::Success)
+}
+
+/// What the table recommends, once that very fit has been made: fits of the table begin from each other, and may end elsewhere.
+fn confirmed(found: &mut Selection, samples: &Samples<'_>) -> ewca::Result<Recommendation> {
+    loop {
+        let recommended = found.recommendation();
+        if recommended.method == Method::Pca {
+            return Ok(recommended);
+        }
+        // As it is printed.
+        let epsilon = number(recommended.epsilon).parse().unwrap_or(recommended.epsilon);
+        let model = Ewca::params(recommended.k).epsilon(epsilon).fit(samples)?;
+        if !model.certificate().collapsed {
+            return Ok(Recommendation { perplexity: model.perplexity().overall, ..recommended });
+        }
+        found.note_collapse(recommended.k);
+    }
 }
 
 /// A tidy table: one row per k and method.
@@ -137,36 +157,63 @@ fn console_summary(found: &Selection, recommended: &Recommendation, job: &Select
     let honest = "Subspaces were found on all samples without labels; epsilon was chosen on the train half of each split alone. \
                   The last column is what all samples choose, of the epsilons at which the components do not collapse. The best k was picked by these very numbers, so expect a little \
                   more than its error on new data.";
-    let _ = writeln!(text, "\n{}", wrapped(&verdict(recommended, job.protocol.splits), 0));
+    let _ = writeln!(text, "\n{}", wrapped(&verdict(found, recommended, job.protocol.splits), 0));
     let _ = writeln!(text, "\n{}", wrapped(honest, 0));
     let _ = writeln!(text, "\nGo on with:\n{}", command.in_lines(2));
     let _ = writeln!(text, "\nWritten to {}.", job.output.display());
     text
 }
 
-/// Which method is better here, and by how much.
-fn verdict(recommended: &Recommendation, splits: usize) -> String {
+/// Which method to use here, and why.
+fn verdict(found: &Selection, recommended: &Recommendation, splits: usize) -> String {
     let Recommendation { method, k, error, ahead, behind, .. } = *recommended;
-    let (name, other_name) = match method {
-        Method::Pca => ("PCA", "EWCA"),
-        Method::Ewca => ("EWCA", "PCA"),
-    };
+    const SMALL: &str = "(So small an epsilon as below is PCA.)";
     let Some((other_k, other_error)) = recommended.other else {
+        let least = found.epsilons[0];
         return format!(
-            "EWCA collapses at all of these epsilons, so PCA is left: {error:.1}% wrong with k = {k}. Give smaller epsilons with \
-             --epsilons to judge EWCA. (So small an epsilon as below is PCA.)"
+            "EWCA collapses at all of these epsilons, so use PCA: {error:.1}% wrong with k = {k}. Give smaller epsilons to judge EWCA, such \
+             as --epsilons {}:{}:20. {SMALL}",
+            number(least / 1000.0),
+            number(least)
         );
     };
     let against =
-        format!("{error:.1}% wrong with k = {k} against {other_error:.1}% of {other_name} with k = {other_k}");
-    let counts = format!("it is ahead in {ahead} of {splits} splits, and behind in {behind}");
-    match (recommended.better_by(), method) {
-        (None, _) => format!("EWCA and PCA are equally good here: {against}."),
-        (Some(points), Method::Ewca) => format!("EWCA is better here, by {points:.1} points: {against}; {counts}."),
-        (Some(points), Method::Pca) => format!(
-            "{name} is better here, by {points:.1} points: {against}; {counts}. (So small an epsilon as below is PCA.)"
+        |other: &str| format!("{error:.1}% wrong with k = {k} against {other_error:.1}% of {other} with k = {other_k}");
+    let counts = format!("in {ahead} of {splits} splits it is better, in {behind} worse");
+    match (method, recommended.better_by()) {
+        (Method::Pca, Some(points)) => {
+            format!("PCA is better here, by {points:.1} points: {}; {counts}. So use PCA. {SMALL}", against("EWCA"))
+        }
+        (Method::Pca, None) => {
+            format!("PCA is as good as EWCA here, and simpler: {}; {counts}. So use PCA. {SMALL}", against("EWCA"))
+        }
+        (Method::Ewca, points) => format!(
+            "EWCA is better than PCA here, by {:.1} points: {}; {counts}. {}",
+            points.unwrap_or(0.0),
+            against("PCA"),
+            spread(found, recommended)
         ),
     }
+}
+
+/// How far samples spread in the fit that is recommended, beside what else could be asked for.
+fn spread(found: &Selection, recommended: &Recommendation) -> String {
+    let cell = &found.cells[found.best];
+    let perplexity = recommended.perplexity;
+    let mut text = format!("Its perplexity is {}: each sample spreads over about as many", number(perplexity));
+    if perplexity < SMALLER * DEFAULT_PERPLEXITY {
+        text.push_str(&format!(", less than the {DEFAULT_PERPLEXITY} that `ewca fit` asks for by default"));
+    }
+    if recommended.epsilon < cell.epsilon {
+        let chosen = number(cell.epsilon);
+        text.push_str(&format!(
+            ". Epsilon {chosen}, which all samples choose, has no fewer errors: the smaller one does"
+        ));
+    }
+    if let Some(at) = cell.collapsed.iter().position(|collapsed| *collapsed) {
+        text.push_str(&format!(". From epsilon {} on the components collapse", number(found.epsilons[at])));
+    }
+    text + "."
 }
 
 /// The fit with the default perplexity, or with as large a one as does not collapse.
