@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use ewca::{DEFAULT_PERPLEXITY, Ewca, Model, Pca, Samples};
-use ewca_eval::{Candidates, EncodedLabels, Method, Recommendation, Selection, Spread, select};
+use ewca::{DEFAULT_PERPLEXITY, Ewca, Model, Samples};
+use ewca_eval::{Candidates, EncodedLabels, Method, Recommendation, Scree, Selection, Spread, select};
 use ewca_io::{Frame, TextColumn, write_table};
 use serde_json::json;
 
-use crate::args::SelectJob;
+use crate::args::{Components, SelectJob};
 use crate::commands::fit::start_threads;
 use crate::console::command_line::CommandLine;
 use crate::console::failure::Failure;
@@ -18,6 +18,7 @@ use crate::console::text::{count, number, percent, wrapped};
 use crate::input::prepare::{Preparation, Purpose};
 use crate::output::emit::check_writable;
 use crate::output::results::ResultsFolder;
+use crate::run::components::{Chosen, above_chance};
 use crate::run::interrupt;
 use crate::run::memory::MemoryPlan;
 use crate::run::progress::phase;
@@ -32,9 +33,11 @@ pub const COLUMNS: [&str; 7] = ["method", "k", "mean", "q1", "median", "q3", "ep
 pub fn run(job: &SelectJob, console: Console) -> Result<Outcome, Failure> {
     let name = job.table.input.name();
     start_threads(job.limits.threads)?;
-    let (least, most) = (job.components[0], job.components[job.components.len() - 1]);
-    let params = Ewca::params(most);
-    let plan = MemoryPlan { params: &params, limits: job.limits, file: &name, report: None, exports: None };
+    let expected = job.components.as_ref().map_or(Components::Auto.expected(), |ks| ks[ks.len() - 1]);
+    // Without labels chance decides on the number of components, too.
+    let permuting = job.components.is_none() || job.table.labels.is_empty();
+    let (params, limits) = (Ewca::params(expected), job.limits);
+    let plan = MemoryPlan { params: &params, limits, file: &name, report: None, exports: None, permuting };
     let purpose = Purpose::Fit { steps: &job.preprocessing, weighting: job.weighting.as_ref() };
     let mut prepared = Preparation { table: &job.table, purpose, plan }.whole(console)?;
     prepared.data.annotate(&job.table)?;
@@ -48,8 +51,8 @@ pub fn run(job: &SelectJob, console: Console) -> Result<Outcome, Failure> {
     prepared.predict(&plan, &samples)?;
     console.say(&what_was_read(&name, data));
     if data.table.labels.is_none() {
-        let pca = params.pca(&samples).map_err(refused)?;
-        let outcome = suggest(&samples, &pca, job, console).map_err(refused)?;
+        let scree = above_chance(&samples, job.protocol.seed, &name, console)?;
+        let outcome = suggest(&samples, &scree, job, console).map_err(refused)?;
         return Ok(outcome.allowing_doubtful(job.allow_unconverged));
     }
     let labels = EncodedLabels::new(data.labels());
@@ -60,15 +63,23 @@ pub fn run(job: &SelectJob, console: Console) -> Result<Outcome, Failure> {
     }
     let _folder = ResultsFolder::make_for(job.output.parent().unwrap_or(&job.output))?;
     check_writable(&job.output)?;
+    let components = match &job.components {
+        Some(components) => components.clone(),
+        None => {
+            let chosen = Chosen::new(Components::Auto, job.protocol.seed, &samples, &name, console)?;
+            (1..=chosen.components).collect()
+        }
+    };
+    let least = components[0];
     let epsilons = match &job.epsilons {
         Some(epsilons) => epsilons.clone(),
         None => Ewca::params(least).pca(&samples).map_err(refused)?.selection_epsilons(),
     };
     let bar = phase(&format!("k = {least}"), console);
     let mut done = 0;
-    let found = select(&samples, &labels, &job.components, &epsilons, Candidates::Standing, job.protocol, &mut |k| {
+    let found = select(&samples, &labels, &components, &epsilons, Candidates::Standing, job.protocol, &mut |k| {
         done += 1;
-        bar.set_message(format!("k = {k} judged, {done} of {}", job.components.len()));
+        bar.set_message(format!("k = {k} judged, {done} of {}", components.len()));
         !interrupt::requested()
     });
     bar.finish_and_clear();
@@ -232,21 +243,23 @@ fn standing(samples: &Samples<'_>, k: usize) -> ewca::Result<Model> {
 }
 
 /// Without labels nothing can be measured: what is usual, and why.
-fn suggest(samples: &Samples<'_>, pca: &Pca, job: &SelectJob, console: Console) -> ewca::Result<Outcome> {
-    let components = &job.components;
-    let rank = pca.rank;
-    let total = pca.explained_variance.iter().sum::<f64>() / pca.explained_variance_ratio.iter().sum::<f64>();
-    // The broken stick: what the i-th largest of `rank` random pieces would be.
-    let stick = |i: usize| total / rank as f64 * (i + 1..=rank).map(|j| 1.0 / j as f64).sum::<f64>();
-    let strong = pca.explained_variance.iter().enumerate().take_while(|(i, v)| **v > stick(*i)).count();
-    let k = *components.iter().rev().find(|&&k| k <= strong).unwrap_or(&components[0]);
+fn suggest(samples: &Samples<'_>, scree: &Scree, job: &SelectJob, console: Console) -> ewca::Result<Outcome> {
+    let found = [scree.components()];
+    let components = job.components.as_deref().unwrap_or(&found);
+    let k = *components.iter().rev().find(|&&k| k <= scree.above).unwrap_or(&components[0]);
     let model = standing(samples, k)?;
     let collapsed = model.certificate().collapsed;
     let mut reason = format!(
-        "{strong} of the principal components are larger than pieces of a stick broken at random, so k = {k}. Epsilon {} spreads each \
+        "{} more variance than chance gives ({} tables whose features were permuted), so k = {k}. Epsilon {} spreads each \
          sample over about {} others. On 37 labelled sets that made classes a little more compact than PCA did, and nearest \
          neighbours no better; no rule without labels did better. This is a rule of thumb, not a measurement: give --label to have \
          k and epsilon judged.",
+        match scree.above {
+            0 => "None of the principal components has".into(),
+            1 => "1 of the principal components has".into(),
+            above => format!("{above} of the principal components have"),
+        },
+        scree.permutations,
         number(model.epsilon()),
         number(model.perplexity().overall),
     );
@@ -274,6 +287,7 @@ fn suggest(samples: &Samples<'_>, pca: &Pca, job: &SelectJob, console: Console) 
         "epsilon": model.epsilon(),
         "perplexity": model.perplexity().overall,
         "collapsed": collapsed,
+        "parallel_analysis": scree,
         "reason": reason,
         "command": (!collapsed).then(|| command.on_one_line()),
     }));
