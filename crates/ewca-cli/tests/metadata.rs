@@ -181,7 +181,7 @@ fn what_goes_with_a_component_is_said_and_written() {
     assert!(!run.out.contains("goes with batch") && !run.out.contains("goes with age"), "{}", run.out);
     assert!(run.out.lines().all(|line| line.chars().count() <= 80), "{}", run.out);
     let table = shop.read("ewca-out/covariates.csv");
-    assert_eq!(table.lines().next(), Some("component,column,measure,effect,samples,p,p_corrected"));
+    assert_eq!(table.lines().next(), Some("component,column,measure,samples,effect,p,p_corrected"));
     // Two components by four columns.
     assert_eq!(table.lines().count(), 9);
     let covariates = &shop.summary("ewca-out")["covariates"];
@@ -192,8 +192,9 @@ fn what_goes_with_a_component_is_said_and_written() {
         .map(|test| {
             let text = |key: &str| test[key].as_str().unwrap().to_string();
             let number = |key: &str| format!("{:?}", test[key].as_f64().unwrap());
-            let texts = [text("component"), text("column"), text("measure")];
-            [&texts[..], &["effect", "samples", "p", "p_corrected"].map(number)].concat().join(",")
+            let samples = test["samples"].as_u64().unwrap().to_string();
+            let texts = [text("component"), text("column"), text("measure"), samples];
+            [&texts[..], &["effect", "p", "p_corrected"].map(number)].concat().join(",")
         })
         .collect();
     assert_eq!(lines, table.lines().skip(1).collect::<Vec<_>>());

@@ -31,6 +31,8 @@ pub struct Cell {
     pub by_epsilon: Vec<f64>,
     /// Which epsilons collapsed.
     pub collapsed: Vec<bool>,
+    /// The perplexity of the fit at each epsilon.
+    pub perplexities: Vec<f64>,
 }
 
 /// The whole table.
@@ -72,12 +74,15 @@ pub enum Method {
 /// What the table says should be used, and how sure that is.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Recommendation {
-    /// The method with the smaller error, each at its best k; EWCA where they are equal, unless it collapses everywhere.
+    /// EWCA where it is better, each method at its best k; otherwise PCA, which is simpler. Never a fit that collapses.
     pub method: Method,
     /// Its best k.
     pub k: usize,
-    /// The epsilon to fit with. For PCA, one that is too small to matter.
+    /// The epsilon to fit with: the one that all samples choose, or a smaller one that has no more errors. For PCA, one that is too small
+    /// to matter.
     pub epsilon: f64,
+    /// The perplexity of the fit at that epsilon; 1 for PCA, where each sample keeps to itself.
+    pub perplexity: f64,
     /// Its mean error, in percent.
     pub error: f64,
     /// The other method at its best: k and mean error. None where EWCA collapses everywhere.
@@ -90,50 +95,67 @@ pub struct Recommendation {
 
 /// Errors that differ by less, in points, are equal.
 const EQUAL: f64 = 0.01;
+/// PCA is as good where EWCA is not better by more, in points: a table of errors shows one decimal.
+const AS_GOOD: f64 = 0.1;
 /// Times the smallest epsilon: too small to matter, so that the fit is PCA.
 const PCA_EPSILON: f64 = 1e-9;
 
 impl Selection {
     /// What to use by this table.
     pub fn recommendation(&self) -> Recommendation {
-        let at = smallest(self.cells.iter().map(|cell| cell.pca.mean));
-        let (pca, ewca) = (&self.cells[at], &self.cells[self.best]);
-        let pca_epsilon = PCA_EPSILON * self.epsilons[0];
-        let count = |ahead: &dyn Fn(f64, f64) -> bool| {
-            ewca.ewca_errors.iter().zip(&pca.pca_errors).filter(|(ewca, pca)| ahead(**ewca, **pca)).count()
-        };
-        let (lower, higher) = (count(&|ewca, pca| ewca < pca), count(&|ewca, pca| ewca > pca));
-        let of_pca = |other, ahead, behind| Recommendation {
+        let pca = &self.cells[smallest(self.cells.iter().map(|cell| cell.pca.mean))];
+        let of_pca = Recommendation {
             method: Method::Pca,
             k: pca.k,
-            epsilon: pca_epsilon,
+            epsilon: PCA_EPSILON * self.epsilons[0],
+            perplexity: 1.0,
             error: pca.pca.mean,
-            other,
-            ahead,
-            behind,
+            other: None,
+            ahead: 0,
+            behind: 0,
         };
+        let ewca = &self.cells[self.best];
         if !ewca.stands {
-            return of_pca(None, 0, 0);
+            return of_pca;
         }
-        if pca.pca.mean < ewca.ewca.mean - EQUAL {
-            return of_pca(Some((ewca.k, ewca.ewca.mean)), higher, lower);
+        let pairs = || ewca.ewca_errors.iter().zip(&pca.pca_errors);
+        let lower = pairs().filter(|(ewca, pca)| ewca < pca).count();
+        let higher = pairs().filter(|(ewca, pca)| ewca > pca).count();
+        if pca.pca.mean < ewca.ewca.mean + AS_GOOD || lower <= higher {
+            return Recommendation { other: Some((ewca.k, ewca.ewca.mean)), ahead: higher, behind: lower, ..of_pca };
         }
+        let at = self.least_epsilon(ewca);
         Recommendation {
             method: Method::Ewca,
             k: ewca.k,
-            epsilon: ewca.epsilon,
+            epsilon: self.epsilons[at],
+            perplexity: ewca.perplexities[at],
             error: ewca.ewca.mean,
             other: Some((pca.k, pca.pca.mean)),
             ahead: lower,
             behind: higher,
         }
     }
+
+    /// Takes note that the fit that was recommended for this k collapses when it is made by itself: another one is recommended then.
+    pub fn note_collapse(&mut self, k: usize) {
+        self.cells.iter_mut().filter(|cell| cell.k == k).for_each(|cell| cell.stands = false);
+        self.best = best(&self.cells);
+    }
+
+    /// The place of the smallest epsilon with no more errors than the chosen one: where less spread is as good, it is nearer to PCA, and
+    /// farther from a collapse.
+    fn least_epsilon(&self, cell: &Cell) -> usize {
+        let chosen = self.epsilons.iter().position(|epsilon| *epsilon == cell.epsilon).unwrap_or(0);
+        let as_good = |at: &usize| !cell.collapsed[*at] && cell.by_epsilon[*at] <= cell.by_epsilon[chosen];
+        (0..chosen).find(as_good).unwrap_or(chosen)
+    }
 }
 
 impl Recommendation {
-    /// By how many points the recommended method is better; none where the two are equal or cannot be compared.
+    /// By how many points the recommended method is better; none where the two are as good as each other or cannot be compared.
     pub fn better_by(&self) -> Option<f64> {
-        self.other.map(|(_, error)| error - self.error).filter(|points| points.abs() > EQUAL)
+        self.other.map(|(_, error)| error - self.error).filter(|points| *points >= AS_GOOD && self.ahead > self.behind)
     }
 }
 
@@ -169,9 +191,14 @@ pub fn select<T: Scalar>(
             return Ok(None);
         }
     }
-    let any = cells.iter().any(|cell: &Cell| cell.stands);
-    let best = smallest(cells.iter().map(|cell| if cell.stands || !any { cell.ewca.mean } else { f64::INFINITY }));
+    let best = best(&cells);
     Ok(Some(Selection { epsilons, raw: Spread::of(&raw_errors), raw_errors, cells, best }))
+}
+
+/// The place of the smallest mean error of EWCA, of those that stand where any does.
+fn best(cells: &[Cell]) -> usize {
+    let any = cells.iter().any(|cell| cell.stands);
+    smallest(cells.iter().map(|cell| if cell.stands || !any { cell.ewca.mean } else { f64::INFINITY }))
 }
 
 /// What every k is judged with.
@@ -209,6 +236,7 @@ impl Judge<'_> {
             stands: !collapsed[choice],
             by_epsilon: by_epsilon.iter().map(|e| e.iter().sum::<f64>() / e.len() as f64).collect(),
             collapsed,
+            perplexities: models.iter().map(|model| model.perplexity().overall).collect(),
         }
     }
 
@@ -248,8 +276,9 @@ mod tests {
             chosen: vec![2.0; 2],
             epsilon: 2.0,
             stands,
-            by_epsilon: vec![ewca; 2],
-            collapsed: vec![false, !stands],
+            by_epsilon: vec![ewca + 1.0, ewca],
+            collapsed: vec![!stands; 2],
+            perplexities: vec![3.0, 8.0],
         }
     }
 
@@ -268,14 +297,53 @@ mod tests {
         let found = selection(vec![cell(5, 41.0, 30.0, true), cell(10, 35.4, 38.7, true)], 0).recommendation();
         assert_eq!((found.method, found.k, found.epsilon, found.other), (Method::Ewca, 5, 2.0, Some((10, 35.4))));
         assert_eq!((found.ahead, found.behind), (2, 0));
-        let found = selection(vec![cell(5, 30.0, 30.0, true)], 0).recommendation();
-        assert_eq!((found.method, found.better_by()), (Method::Ewca, None));
+        assert_eq!((found.perplexity, found.better_by().map(|points| points.round())), (8.0, Some(5.0)));
+    }
+
+    /// EWCA was recommended where both were equal, or where it was ahead by less than the table shows.
+    #[test]
+    fn pca_is_recommended_where_it_is_as_good() {
+        for ewca in [30.0, 29.95, 30.05] {
+            let found = selection(vec![cell(5, 30.0, ewca, true)], 0).recommendation();
+            assert_eq!((found.method, found.k, found.better_by()), (Method::Pca, 5, None), "{ewca}");
+            assert_eq!((found.perplexity, found.other), (1.0, Some((5, ewca))));
+        }
+        // Better on average, by one split of two alone.
+        let mut row = cell(5, 30.0, 28.0, true);
+        row.ewca_errors = vec![24.0, 32.0];
+        let found = selection(vec![row], 0).recommendation();
+        assert_eq!((found.method, found.ahead, found.behind, found.better_by()), (Method::Pca, 1, 1, None));
+    }
+
+    #[test]
+    fn a_smaller_epsilon_is_recommended_where_it_is_as_good() {
+        let mut row = cell(5, 41.0, 30.0, true);
+        row.by_epsilon = vec![30.0, 30.0];
+        let found = selection(vec![row.clone()], 0).recommendation();
+        assert_eq!((found.method, found.epsilon, found.perplexity), (Method::Ewca, 1.0, 3.0));
+        // Unless it collapses.
+        row.collapsed = vec![true, false];
+        assert_eq!(selection(vec![row], 0).recommendation().epsilon, 2.0);
     }
 
     #[test]
     fn what_collapses_is_not_recommended() {
-        let found = selection(vec![cell(5, 41.0, 10.0, false)], 0).recommendation();
-        assert_eq!((found.method, found.k, found.other), (Method::Pca, 5, None));
+        // The row with the fewest errors collapses; another one stands.
+        let (fallen, standing) = (cell(5, 41.0, 10.0, false), cell(10, 35.0, 30.0, true));
+        let cells = vec![fallen.clone(), standing];
+        let best = best(&cells);
+        assert_eq!(best, 1);
+        let found = selection(cells, best).recommendation();
+        assert_eq!((found.method, found.k, found.error), (Method::Ewca, 10, 30.0));
+        let found = selection(vec![fallen], 0).recommendation();
+        assert_eq!((found.method, found.k, found.other, found.perplexity), (Method::Pca, 5, None, 1.0));
+        // Nor what turns out to collapse when it is made by itself.
+        let mut found = selection(vec![cell(5, 41.0, 10.0, true), cell(10, 35.0, 30.0, true)], 0);
+        assert_eq!(found.recommendation().k, 5);
+        found.note_collapse(5);
+        assert_eq!((found.recommendation().method, found.recommendation().k), (Method::Ewca, 10));
+        found.note_collapse(10);
+        assert_eq!((found.recommendation().method, found.recommendation().k), (Method::Pca, 10));
         let judge = |candidates| Judge {
             epsilons: &[1.0, 2.0, 3.0],
             splits: &[],

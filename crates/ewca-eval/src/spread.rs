@@ -20,14 +20,17 @@ impl Spread {
     pub fn of(values: &[f64]) -> Self {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
-        let quantile = |p: f64| {
-            let at = p * (sorted.len() - 1) as f64;
-            let (low, high) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);
-            low + (at - at.floor()) * (high - low)
-        };
+        let quantile = |p: f64| quantile(&sorted, p);
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         Self { mean, q1: quantile(0.25), median: quantile(0.5), q3: quantile(0.75) }
     }
+}
+
+/// A quantile of ascending values, interpolated between them.
+pub(crate) fn quantile(sorted: &[f64], part: f64) -> f64 {
+    let at = part * (sorted.len() - 1) as f64;
+    let (low, high) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);
+    low + (at - at.floor()) * (high - low)
 }
 
 #[cfg(test)]

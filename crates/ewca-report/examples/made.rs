@@ -106,8 +106,10 @@ fn report(samples: usize, classes: usize) -> Report {
                 variance: 1.0 / c as f64,
                 ratio: 0.4 / c as f64,
                 pca_ratio: 0.42 / c as f64,
+                eigenvalue: Some(0.35 / c as f64),
             })
             .collect(),
+        chance: None,
         epsilon: 1.0,
         shown: samples,
         ids: None,

@@ -34,9 +34,9 @@ pub use error::{Error, Result};
 pub use make::{MOST_TSNE_SAMPLES, Subject, page_bytes};
 pub use multiqc::multiqc;
 pub use report::{
-    Classes, Component, Confusion, Convergence, Covariate, Data, Fact, Feature, HeatMap, HeatMapOrder, Loadings,
-    Partners, Path, Report, ShownAnnotation, ShownClasses, ShownNumbers, ShownValues, Silhouette, Square, Step, View,
-    ViewKey,
+    Chance, Classes, Component, Confusion, Convergence, Covariate, Data, Fact, Feature, HeatMap, HeatMapOrder,
+    Loadings, Partners, Path, Report, ShownAnnotation, ShownClasses, ShownNumbers, ShownValues, Silhouette, Square,
+    Step, View, ViewKey,
 };
 pub use sample::{MOST_SAMPLES, shown_samples};
 pub use words::{accuracy, number};

@@ -10,8 +10,8 @@ use crate::classes::{ClassIndex, MOST_COMPARED};
 use crate::error::{Error, Result};
 use crate::plan::{MOST_BLOCKS, PARTNERS, plan_views};
 use crate::report::{
-    Classes, Component, Convergence, Covariate, Data, Feature, HeatMap, Loadings, Path, Report, ShownAnnotation, Step,
-    View, ViewKey,
+    Chance, Classes, Component, Convergence, Covariate, Data, Feature, HeatMap, Loadings, Path, Report,
+    ShownAnnotation, Step, View, ViewKey,
 };
 use crate::sample::{MOST_SAMPLES, shown_samples};
 use crate::words;
@@ -33,6 +33,8 @@ const LONG_PATH_BYTES: usize = 2_000_000;
 /// The samples that say which features vary most, and the relative difference below which all vary alike.
 const VARIANCE_SAMPLES: usize = 2000;
 const SAME_VARIANCE: f64 = 1e-6;
+/// Components of chance that are shown beyond those that are taken.
+const CHANCE_BEYOND: usize = 5;
 /// A picture needs two components.
 const FEWEST_COMPONENTS: usize = 2;
 /// The bytes of a number in a [`Column`].
@@ -97,6 +99,8 @@ pub struct Subject<'a> {
     pub annotations: &'a [Annotation],
     /// Which of these go with which component, where that was asked.
     pub covariates: &'a [Covariate],
+    /// The principal components beside those of chance, where that was asked.
+    pub scree: Option<&'a ewca_eval::Scree>,
     /// The fit.
     pub model: &'a Model,
     /// PCA of the same samples.
@@ -138,6 +142,7 @@ impl Report {
             warnings: words::findings(model, subject.features, true),
             facts: words::facts(model),
             components: components(model, pca),
+            chance: subject.scree.map(|scree| chance(scree, model.n_components())),
             epsilon: model.epsilon(),
             shown: shown.samples.len(),
             ids: shown.ids(subject.ids),
@@ -414,13 +419,29 @@ pub fn axis_title(name: &str, ratio: f64) -> String {
 }
 
 fn components(model: &Model, pca: &Pca) -> Vec<Component> {
+    // The eigenvalues of M are in the units of those of Sigma.
+    let total = pca.eigenvalues[0] / pca.explained_variance_ratio[0];
+    let eigenvalue = |c: usize| model.certificate().eigenvalues.get(c).map(|value| value / total);
     let component = |c: usize| Component {
         name: format!("ewca{}", c + 1),
         variance: model.explained_variance()[c],
         ratio: model.explained_variance_ratio()[c],
         pca_ratio: pca.explained_variance_ratio[c],
+        eigenvalue: eigenvalue(c).filter(|value| value.is_finite()),
     };
     (0..model.n_components()).map(component).collect()
+}
+
+/// The components of chance, as far as a picture of those of a fit needs them.
+fn chance(scree: &ewca_eval::Scree, components: usize) -> Chance {
+    let shown = scree.variances.len().min(components.max(scree.above) + CHANCE_BEYOND);
+    Chance {
+        above: scree.above,
+        variances: scree.variances[..shown].to_vec(),
+        permuted: scree.permuted[..shown].to_vec(),
+        quantile: scree.quantile,
+        permutations: scree.permutations,
+    }
 }
 
 /// The features, those first whose loading is the largest part of the largest in any component.

@@ -24,6 +24,8 @@ pub struct Report {
     pub facts: Vec<Fact>,
     /// The components of the fit.
     pub components: Vec<Component>,
+    /// The principal components beside those of chance, where that was asked.
+    pub chance: Option<Chance>,
     /// Epsilon of the fit.
     pub epsilon: f64,
     /// The number of samples that are shown.
@@ -93,6 +95,25 @@ pub struct Component {
     pub ratio: f64,
     /// The part that the principal component of the same number has.
     pub pca_ratio: f64,
+    /// The eigenvalue of M of the same number, in parts of all variance: what the component takes off the cost of moving samples. It is
+    /// the variance of PCA where samples keep to themselves, and not positive where the fit has collapsed.
+    pub eigenvalue: Option<f64>,
+}
+
+/// Parallel analysis: the principal components beside those of tables whose features were permuted.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Chance {
+    /// How many leading components have more variance than chance gives.
+    pub above: usize,
+    /// The part of the variance that each principal component has.
+    pub variances: Vec<f64>,
+    /// The part that those of permuted tables have: a quantile of it.
+    pub permuted: Vec<f64>,
+    /// Which quantile.
+    pub quantile: f64,
+    /// How many tables.
+    pub permutations: usize,
 }
 
 /// A column of what is known of the samples that are shown.

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ewca::{Ewca, Matrix, Model, ModelParts, Pca, Samples};
+use ewca_eval::ParallelAnalysis;
 use ewca_report::{
     Annotation, AnnotationValues, Column, Covariate, Error, Report, ShownClasses, ShownValues, Subject, ViewKey,
     multiqc, page_bytes,
@@ -77,6 +78,7 @@ fn subject<'a>(clouds: &'a Clouds, samples: &'a Samples<'a>, fits: &'a Fits) -> 
         ids: &clouds.ids,
         annotations: &clouds.annotations,
         covariates: &[],
+        scree: None,
         model: &fits.model,
         pca: &fits.pca,
         path: &fits.path,
@@ -215,6 +217,29 @@ fn the_same_subject_gives_the_same_bytes() {
     let once = Report::new(&subject).unwrap();
     assert_eq!(once.views.last().unwrap().key, ViewKey::Tsne);
     assert_eq!(once.to_html(), Report::new(&subject).unwrap().to_html());
+}
+
+/// The scree has what was found, as far as it goes beyond the fit; the eigenvalues of M are parts of the total variance.
+#[test]
+fn components_stand_beside_chance() {
+    let (clouds, fits) = small();
+    let samples = clouds.samples();
+    let plain = Report::new(&subject(clouds, &samples, fits)).unwrap();
+    assert_eq!(plain.chance, None);
+    let total = samples.total_variance().unwrap();
+    for (component, eigenvalue) in plain.components.iter().zip(&fits.model.certificate().eigenvalues) {
+        assert!((component.eigenvalue.unwrap() - eigenvalue / total).abs() < 1e-9);
+        assert!(component.eigenvalue.unwrap() <= component.pca_ratio + 1e-9);
+    }
+    let scree = ParallelAnalysis::default().scree(&samples).unwrap();
+    let report = Report::new(&Subject { scree: Some(&scree), ..subject(clouds, &samples, fits) }).unwrap();
+    let chance = report.chance.unwrap();
+    let shown = (scree.above.max(fits.model.n_components()) + 5).min(scree.variances.len());
+    assert_eq!((chance.above, chance.permutations, chance.quantile), (scree.above, 20, 0.95));
+    assert_eq!((&chance.variances[..], &chance.permuted[..]), (&scree.variances[..shown], &scree.permuted[..shown]));
+    for (variance, component) in chance.variances.iter().zip(&report.components) {
+        assert!((variance - component.pca_ratio).abs() < 1e-6);
+    }
 }
 
 #[test]

@@ -17,6 +17,8 @@ Examples:
           two components, everything else by default, results in ewca-out/
   ewca fit data.csv -k 5 --label class --id sample -o results
           five components; the columns 'class' and 'sample' are no features
+  ewca fit data.csv -k auto
+          as many components as have more variance than chance gives
   ewca fit data.tsv.gz -k 3 --perplexity 20 -v
           each sample spreads over about 20; says where the time went
   ewca fit data.csv -k 5 --label class --report report.html
@@ -98,6 +100,8 @@ Examples:
           judge 4 to 12 components, 20 epsilons each
   ewca select data.csv --label class -k 5,8 --epsilons 5:200:20 --seed 1
           the paper's grid
+  ewca select data.csv --label class -k auto
+          judge 1 to as many as have more variance than chance gives
   ewca select data.csv
           no labels: a rule of thumb";
 

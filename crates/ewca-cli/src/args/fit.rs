@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::job::{CheckpointJob, FitJob, Limits};
-use super::method::{EndingArgs, LimitArgs, ManyArgs, MethodArgs, SpreadArgs};
+use super::job::{CheckpointJob, Components, FitJob, Limits};
+use super::method::{Asked, EndingArgs, LimitArgs, ManyArgs, MethodArgs, SpreadArgs};
 use super::report::ReportOutput;
 use super::table::{MetadataArgs, PreprocessingArgs, TableArgs, WeightArgs};
 use super::{examples, values};
@@ -125,8 +125,15 @@ impl FitArgs {
             checkpoint,
             ending,
         } = self;
-        let params = many.applied_to(spread.applied_to(method.params()?));
-        let wanted = params.check_ref().map_err(|error| error.to_string())?;
+        let (in_parts, distributed) = (many.in_parts, many.distributed);
+        let asked = Asked::new(method, Some(spread), Some(many))?;
+        if asked.components() == Components::Auto && (in_parts || distributed) {
+            let option = if in_parts { "--in-parts" } else { "--distributed" };
+            return Err(format!(
+                "-k auto permutes the features of the whole table, which {option} never holds in one place: find the number with \
+                 `ewca fit -k auto` of some of the samples, and give it with -k"
+            ));
+        }
         if output.write_anndata.is_some() && !table.says_anndata(&input) {
             return Err(
                 "--write-anndata adds to a copy of the input, which must be an AnnData file (.h5ad) that is not \
@@ -134,7 +141,7 @@ impl FitArgs {
                     .into(),
             );
         }
-        if many.distributed && output.report.report.is_some() {
+        if distributed && output.report.report.is_some() {
             return Err("--report needs all samples in one process: make it afterwards, with `ewca report`".into());
         }
         let limits = Limits::from(limits);
@@ -143,8 +150,7 @@ impl FitArgs {
             weighting: weights.into_weighting(),
             table: table.into_job_with(metadata, input, limits.max_memory),
             preprocessing: preprocessing.into_steps(),
-            params,
-            wanted,
+            asked,
             limits,
             exports: Exports {
                 scores: output.scores,
@@ -158,8 +164,8 @@ impl FitArgs {
             report: output.report.wish(),
             checkpoint: checkpoint.map(|file| CheckpointJob { file, every: Duration::from_secs_f64(checkpoint_every) }),
             resume,
-            in_parts: many.in_parts,
-            distributed: many.distributed,
+            in_parts,
+            distributed,
             allow_unconverged: ending.allow_unconverged,
         })
     }

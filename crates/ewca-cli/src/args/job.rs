@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap_complete::Shell;
-use ewca::{CheckedParams, Params};
 use ewca_eval::Protocol;
 use ewca_io::{Preprocessing, ReadOptions};
 use ewca_paper::experiments::Experiment;
 
+use super::method::Asked;
 use crate::console::failure::Failure;
 use crate::console::terminal::Console;
 use crate::input::metadata::MetadataJob;
@@ -84,6 +84,26 @@ pub struct TableJob {
     pub metadata: Option<MetadataJob>,
 }
 
+/// How many components a fit has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Components {
+    /// So many.
+    Given(usize),
+    /// As many as stand out from chance.
+    Auto,
+}
+
+impl Components {
+    /// How many to expect while that is not known.
+    pub fn expected(self) -> usize {
+        const USUAL: usize = 10;
+        match self {
+            Self::Given(count) => count,
+            Self::Auto => USUAL,
+        }
+    }
+}
+
 /// A fit of a user's table.
 #[derive(Debug)]
 pub struct FitJob {
@@ -94,9 +114,7 @@ pub struct FitJob {
     /// The column of weights or counts.
     pub weighting: Option<Weighting>,
     /// How to fit it.
-    pub params: Params,
-    /// The same, checked: what was asked of the fit can be read from it.
-    pub wanted: CheckedParams,
+    pub asked: Asked,
     /// What the run may use.
     pub limits: Limits,
     /// The folder for the results.
@@ -194,12 +212,10 @@ pub struct PathJob {
     pub preprocessing: Preprocessing,
     /// The column of weights or counts.
     pub weighting: Option<Weighting>,
-    /// How to fit it, but for epsilon. They pass [`Params::check`].
-    pub params: Params,
+    /// How to fit it, but for epsilon.
+    pub asked: Asked,
     /// The epsilons.
     pub steps: Steps,
-    /// The number of components.
-    pub components: usize,
     /// What the run may use.
     pub limits: Limits,
     /// The file for the table.
@@ -219,8 +235,8 @@ pub struct SelectJob {
     pub preprocessing: Preprocessing,
     /// The column of weights or counts.
     pub weighting: Option<Weighting>,
-    /// The numbers of components to judge, ascending.
-    pub components: Vec<usize>,
+    /// The numbers of components to judge, ascending; as many as stand out from chance when `None`.
+    pub components: Option<Vec<usize>>,
     /// The epsilons to choose from; from the variances when `None`.
     pub epsilons: Option<Vec<f64>>,
     /// The splits.

@@ -4,10 +4,10 @@ use clap::{Args, ValueEnum};
 use ewca::{EigenvalueBound, Ewca, MmParams, Orthonormalisation, Params, Solver};
 use ewca_eval::Protocol;
 
-use super::job::Limits;
+use super::job::{Components, Limits};
 use super::values;
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "The method")]
 pub struct SpreadArgs {
     /// How far each sample's mass spreads, in squared units of the data: the larger, the more neighbours count; towards 0 the
@@ -22,7 +22,7 @@ pub struct SpreadArgs {
 }
 
 impl SpreadArgs {
-    pub fn applied_to(&self, mut params: Params) -> Params {
+    fn applied_to(&self, mut params: Params) -> Params {
         if let Some(epsilon) = self.epsilon {
             params = params.epsilon(epsilon);
         }
@@ -33,12 +33,13 @@ impl SpreadArgs {
     }
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "The method")]
 pub struct MethodArgs {
-    /// The number of components
-    #[arg(short = 'k', long, value_name = "K", default_value = "2", value_parser = values::at_least_one)]
-    pub components: usize,
+    /// The number of components, or auto: as many as have more variance than chance gives them (parallel analysis: 20 tables whose
+    /// features are permuted)
+    #[arg(short = 'k', long, value_name = "K", default_value = "2", value_parser = values::components)]
+    components: Components,
 
     /// The algorithm; all find the same optimum, lbfgs in the shortest time
     #[arg(long, value_name = "NAME", default_value = "auto")]
@@ -73,7 +74,7 @@ pub struct MethodArgs {
     mm_orthonormalisation: Option<OrthonormalisationArg>,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Many samples")]
 pub struct ManyArgs {
     /// Read the table part by part instead of holding it: .npy, Parquet or .h5ad. Done without asking for a table that does not fit
@@ -104,7 +105,7 @@ pub struct ManyArgs {
 }
 
 impl ManyArgs {
-    pub fn applied_to(&self, params: Params) -> Params {
+    fn applied_to(&self, params: Params) -> Params {
         let params = params
             .skip_far_pairs(!self.all_pairs)
             .coarse_to_fine(!self.no_coarse_start)
@@ -183,16 +184,54 @@ enum OrthonormalisationArg {
     Polar,
 }
 
-impl MethodArgs {
-    pub fn params(&self) -> Result<Params, String> {
-        Ok(Ewca::params(self.components)
-            .solver(self.solver()?)
-            .tolerance(self.tolerance)
-            .max_iterations(self.max_iterations)
-            .restarts(self.restarts)
-            .seed(self.seed))
+/// What is asked of a fit. How many components it has may have to be found first.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    method: MethodArgs,
+    solver: Solver,
+    spread: Option<SpreadArgs>,
+    many: Option<ManyArgs>,
+}
+
+impl Asked {
+    /// What the options of a command ask for, unless they contradict each other.
+    pub fn new(method: MethodArgs, spread: Option<SpreadArgs>, many: Option<ManyArgs>) -> Result<Self, String> {
+        let asked = Self { solver: method.solver()?, method, spread, many };
+        asked.params(asked.expected()).check().map_err(|error| error.to_string())?;
+        Ok(asked)
     }
 
+    /// How many components.
+    pub fn components(&self) -> Components {
+        self.method.components
+    }
+
+    /// How many components to expect while that is not known.
+    pub fn expected(&self) -> usize {
+        self.method.components.expected()
+    }
+
+    /// The seed of everything random.
+    pub fn seed(&self) -> u64 {
+        self.method.seed
+    }
+
+    /// Further attempts from random subspaces.
+    pub fn restarts(&self) -> usize {
+        self.method.restarts
+    }
+
+    /// The parameters of a fit with so many components.
+    pub fn params(&self, components: usize) -> Params {
+        let MethodArgs { tolerance, max_iterations, restarts, seed, .. } = self.method;
+        let params = Ewca::params(components).solver(self.solver).tolerance(tolerance);
+        let params = params.max_iterations(max_iterations).restarts(restarts).seed(seed);
+        let params = self.spread.iter().fold(params, |params, spread| spread.applied_to(params));
+        self.many.iter().fold(params, |params, many| many.applied_to(params))
+    }
+}
+
+impl MethodArgs {
     fn solver(&self) -> Result<Solver, String> {
         let given = [
             ("--mm-inner-steps", self.mm_inner_steps.is_some()),

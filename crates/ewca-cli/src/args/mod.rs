@@ -22,8 +22,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use apply::{NeighboursArgs, ReconstructArgs, TransformArgs};
 use fit::FitArgs;
 pub use job::{
-    CheckpointJob, DemoJob, EvidenceJob, FitJob, Job, Limits, NeighboursJob, PathJob, ReportJob, ReportWish,
-    ReproduceJob, Request, SelectJob, Steps, TableJob, TransformJob,
+    CheckpointJob, Components, DemoJob, EvidenceJob, FitJob, Job, Limits, NeighboursJob, PathJob, ReportJob,
+    ReportWish, ReproduceJob, Request, SelectJob, Steps, TableJob, TransformJob,
 };
 use path::PathArgs;
 use report::ReportArgs;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::job::{Limits, PathJob, Steps};
-use super::method::{EndingArgs, LimitArgs, MethodArgs};
+use super::method::{Asked, EndingArgs, LimitArgs, MethodArgs};
 use super::report::ReportOutput;
 use super::table::{MetadataArgs, PreprocessingArgs, TableArgs, WeightArgs};
 use super::values::Numbers;
@@ -61,8 +61,7 @@ pub struct PathArgs {
 
 impl PathArgs {
     pub fn into_job(self) -> Result<PathJob, String> {
-        let params = self.method.params()?;
-        params.clone().check().map_err(|error| error.to_string())?;
+        let asked = Asked::new(self.method, None, None)?;
         let limits = Limits::from(self.limits);
         let steps = match (self.epsilons, self.perplexities) {
             (Some(Numbers(epsilons)), _) => Steps::Epsilons(epsilons),
@@ -73,8 +72,7 @@ impl PathArgs {
             weighting: self.weights.into_weighting(),
             table: self.table.into_job_with(self.metadata, self.input, limits.max_memory),
             preprocessing: self.preprocessing.into_steps(),
-            components: self.method.components,
-            params,
+            asked,
             steps,
             limits,
             output: self.output,

@@ -7,7 +7,7 @@ use clap::Args;
 use super::job::{Limits, SelectJob};
 use super::method::{EndingArgs, LimitArgs, SplitArgs};
 use super::table::{MetadataArgs, PreprocessingArgs, TableArgs, WeightArgs};
-use super::values::{Counts, Numbers};
+use super::values::{CountsOrAuto, Numbers};
 use super::{examples, values};
 
 /// Choose k and epsilon by how well nearest neighbours in the scores tell the classes of --label.
@@ -21,9 +21,10 @@ pub struct SelectArgs {
     /// The table, in any format that `ewca fit` reads; `-` is standard input
     input: PathBuf,
 
-    /// The numbers of components: a range such as 4..12, or a list such as 3,5,10
-    #[arg(short = 'k', long, value_name = "RANGE", default_value = "2..10", value_parser = values::counts)]
-    components: Counts,
+    /// The numbers of components: a range such as 4..12, a list such as 3,5,10, or auto: from 1 to as many as have more variance
+    /// than chance gives them (parallel analysis: 20 tables whose features are permuted)
+    #[arg(short = 'k', long, value_name = "RANGE", default_value = "2..10", value_parser = values::counts_or_auto)]
+    components: CountsOrAuto,
 
     /// The epsilons: FROM:TO:COUNT (a constant factor apart), or a list such as 5,10,50 [default: 20, from the variances]
     #[arg(long, value_name = "RANGE", value_parser = values::epsilons, allow_hyphen_values = true)]

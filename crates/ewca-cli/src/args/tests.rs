@@ -28,14 +28,14 @@ fn the_arguments_are_consistent() {
 #[test]
 fn a_bare_select_compares_what_the_library_does() {
     let Job::Select(job) = request(&["select", "data.csv"]).unwrap().job else { panic!("not a selection") };
-    assert_eq!(job.components, ewca::DEFAULT_COMPONENTS.collect::<Vec<_>>());
+    assert_eq!(job.components, Some(ewca::DEFAULT_COMPONENTS.collect()));
 }
 
 #[test]
 fn a_bare_fit_has_the_librarys_defaults() {
     let (console, job) = fit(&["data.csv"]).unwrap();
-    assert_eq!(job.params, Ewca::params(2));
-    assert_eq!(job.wanted, Ewca::params(2).check().unwrap());
+    assert_eq!(job.asked.components(), Components::Given(2));
+    assert_eq!(job.asked.params(2), Ewca::params(2));
     assert_eq!(job.table.input, Input::File("data.csv".into()));
     assert_eq!(job.output, PathBuf::from("ewca-out"));
     assert!(job.preprocessing.is_nothing() && job.checkpoint.is_none() && job.resume.is_none());
@@ -54,8 +54,8 @@ fn every_option_reaches_the_job() {
     let mm = MmParams { inner_steps: 4, bound: EigenvalueBound::Exact, orthonormalisation: Orthonormalisation::Polar };
     let params =
         Ewca::params(3).perplexity(7.5).solver(Solver::Mm(mm)).restarts(2).seed(9).tolerance(1e-8).max_iterations(50);
-    assert_eq!(job.params, params);
-    assert_eq!(job.wanted, params.check().unwrap());
+    assert_eq!((job.asked.components(), job.asked.seed()), (Components::Given(3), 9));
+    assert_eq!(job.asked.params(3), params);
     assert_eq!((console.verbosity, console.json), (Verbosity::Verbose, true));
     assert_eq!((job.limits.max_memory, job.limits.threads), (Some(2 << 30), Some(3)));
     let TableJob { input, read, .. } = &job.table;
@@ -69,6 +69,17 @@ fn every_option_reaches_the_job() {
     assert_eq!((job.exports.partners, job.exports.plan), (7, Some("p.parquet".into())));
     assert_eq!(job.checkpoint.unwrap().every, Duration::from_millis(1500));
     assert_eq!(job.resume, Some("r".into()));
+}
+
+#[test]
+fn the_number_of_components_may_be_left_to_the_data() {
+    let (_, job) = fit(&["data.csv", "-k", "auto", "--seed", "4", "--epsilon", "2"]).unwrap();
+    assert_eq!(job.asked.components(), Components::Auto);
+    assert_eq!(job.asked.params(6), Ewca::params(6).seed(4).epsilon(2.0));
+    for option in ["--in-parts", "--distributed"] {
+        let problem = fit(&["data.npy", "-k", "auto", option]).unwrap_err();
+        assert!(problem.contains(option) && problem.contains("give it with -k"), "{problem}");
+    }
 }
 
 #[test]

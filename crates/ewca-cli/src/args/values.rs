@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ewca_io::Format;
 
+use super::job::Components;
 use crate::console::flags::in_flags;
 
 fn number(text: &str, fits: impl Fn(f64) -> bool, expected: &str) -> Result<f64, String> {
@@ -33,6 +34,16 @@ pub fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(count) if count >= 1 => Ok(count),
         _ => Err("expected a whole number, at least 1".into()),
+    }
+}
+
+/// The number of components: `auto`, or a count.
+pub fn components(text: &str) -> Result<Components, String> {
+    match text {
+        "auto" => Ok(Components::Auto),
+        count => at_least_one(count)
+            .map(Components::Given)
+            .map_err(|_| "expected a whole number, at least 1, or auto".to_string()),
     }
 }
 
@@ -130,6 +141,10 @@ pub struct Numbers(pub Vec<f64>);
 #[derive(Debug, Clone, PartialEq)]
 pub struct Counts(pub Vec<usize>);
 
+/// Several counts in one argument, ascending, or none where they are to be found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CountsOrAuto(pub Option<Vec<usize>>);
+
 /// Counts: `4..12` is all from 4 to 12; `3,5,10` is a list; `3..10,15` is both.
 pub fn counts(text: &str) -> Result<Counts, String> {
     let expected = "expected a range, such as 4..12, or a list, such as 3,5,10";
@@ -146,6 +161,14 @@ pub fn counts(text: &str) -> Result<Counts, String> {
     counts.sort_unstable();
     counts.dedup();
     Ok(Counts(counts))
+}
+
+/// Counts, or none for `auto`.
+pub fn counts_or_auto(text: &str) -> Result<CountsOrAuto, String> {
+    match text {
+        "auto" => Ok(CountsOrAuto(None)),
+        list => counts(list).map(|Counts(counts)| CountsOrAuto(Some(counts))).map_err(|problem| problem + ", or auto"),
+    }
 }
 
 /// Epsilons: `5:200:20` is 20 of them from 5 to 200, each larger than the one before by the same factor; `5,10,50` is a list.
@@ -230,6 +253,18 @@ mod tests {
         assert_eq!(counts("3..5,15,20..21"), Ok(Counts(vec![3, 4, 5, 15, 20, 21])));
         for wrong in ["", "0..3", "5..2", "1..2..3", "1..99999999", "2,,3", "-1"] {
             assert!(counts(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn components_may_be_left_to_the_data() {
+        assert_eq!(components("7"), Ok(Components::Given(7)));
+        assert_eq!(components("auto"), Ok(Components::Auto));
+        assert_eq!(counts_or_auto("4..6"), Ok(CountsOrAuto(Some(vec![4, 5, 6]))));
+        assert_eq!(counts_or_auto("auto"), Ok(CountsOrAuto(None)));
+        for wrong in ["0", "-1", "AUTO", "automatic", "2.5", ""] {
+            assert!(components(wrong).unwrap_err().ends_with("or auto"), "{wrong}");
+            assert!(counts_or_auto(wrong).unwrap_err().ends_with("or auto"), "{wrong}");
         }
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use ewca::{Ewca, Matrix, Model, Params, Pca, Samples, geometric};
-use ewca_eval::{EncodedLabels, Neighbours, errors_of_new};
+use ewca_eval::{EncodedLabels, Neighbours, ParallelAnalysis, Scree, errors_of_new};
 use ewca_io::{Missing, ModelFile, Preprocessing, ReadOptions, RoleColumns, read_table_from};
 
 use crate::args::{DemoJob, ReportWish};
@@ -19,6 +19,7 @@ use crate::console::plot::{self, Plot};
 use crate::console::terminal::Console;
 use crate::console::text::{number, percent, time};
 use crate::input::table::Dataset;
+use crate::output::covariates::Covariates;
 use crate::output::results::{ResultsFolder, component_name};
 use crate::output::summary::{DataSource, Summary, Times};
 
@@ -56,12 +57,13 @@ pub fn run(job: &DemoJob, console: Console) -> Result<Outcome, Failure> {
     let spreads = spreads(&params, &samples, &pca, &model, &test)?;
     let epsilons = geometric(PATH_FROM * model.epsilon(), PATH_TO * model.epsilon(), PATH_STEPS);
     let path = wanted.path(&samples, &epsilons).map_err(refused)?;
+    let scree = ParallelAnalysis::default().scree(&samples).map_err(refused)?;
 
     let times = Times { read, fit, total: clock.elapsed() };
     let columns = RoleColumns { label: Some("class".into()), id: Some("sample".into()) };
     let file = train.model_file(model, columns, train.checksum());
     let mut summary = Summary::new(source_of(&train), &wanted, &file.model, times);
-    let results = Results { train: &train, samples: &samples, file: &file, pca: &pca, path: &path };
+    let results = Results { train: &train, samples: &samples, file: &file, pca: &pca, path: &path, scree: &scree };
     let report = results.write(&mut folder, job.report.clone(), &mut summary, console)?;
 
     let model = &file.model;
@@ -96,6 +98,7 @@ struct Results<'a> {
     file: &'a ModelFile,
     pca: &'a Pca,
     path: &'a [Model],
+    scree: &'a Scree,
 }
 
 impl Results<'_> {
@@ -110,7 +113,14 @@ impl Results<'_> {
         folder.add_results(self.train, self.file)?;
         folder.add_bytes(FILE, DATA)?;
         let wish = ReportWish { file: report.unwrap_or_else(|| folder.path().join(REPORT)), tsne: true };
-        let source = ReportSource { name: FILE, data: self.train, samples: self.samples };
+        let covariates = Covariates::new(self.train, &self.file.model);
+        let source = ReportSource {
+            name: FILE,
+            data: self.train,
+            samples: self.samples,
+            covariates: covariates.as_ref(),
+            scree: Some(self.scree),
+        };
         let (_, staged) = source.stage(&wish, &self.file.model, self.pca, self.path, console)?;
         folder.add_or_commit(&wish.file, staged)?;
         folder.commit_fit(summary)?;

@@ -4,11 +4,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use ewca::{FitState, Params, Samples, Termination};
+use ewca::{CheckedParams, FitState, Params, Samples, Termination};
+use ewca_eval::Scree;
 use ewca_io::{ModelFile, RoleColumns, Staged};
 use serde::Serialize;
 
-use crate::args::FitJob;
+use crate::args::{Components, FitJob};
 use crate::commands::report::ReportSource;
 use crate::console::command_line::shell_word;
 use crate::console::failure::Failure;
@@ -23,6 +24,7 @@ use crate::output::results::ResultsFolder;
 use crate::output::summary::{DataSource, Summary, Times};
 use crate::run::checkpoint::{self, CheckpointWriter};
 use crate::run::cluster::Cluster;
+use crate::run::components::Chosen;
 use crate::run::coordinator::{Alone, Coordinator};
 use crate::run::interrupt;
 use crate::run::memory::{MemoryPlan, Prediction, Reporting};
@@ -51,9 +53,8 @@ pub fn run_shared(job: &FitJob, checked: Result<(), Failure>, console: Console) 
 fn fit(job: &FitJob, coordinator: &impl Coordinator, console: Console) -> Result<Outcome, Failure> {
     let clock = Instant::now();
     let name = job.table.input.name();
-    let report = job.report.as_ref().map(|_| Reporting { components: job.wanted.components(), steps: 0 });
-    let exports = Some((&job.exports, job.wanted.components()));
-    let plan = MemoryPlan { params: &job.params, limits: job.limits, file: &name, report, exports };
+    let expected = job.asked.params(job.asked.expected());
+    let plan = job.memory_plan(&expected, job.asked.expected(), &name);
     let purpose = Purpose::Fit { steps: &job.preprocessing, weighting: job.weighting.as_ref() };
     let preparation = Preparation { table: &job.table, purpose, plan };
 
@@ -66,12 +67,21 @@ fn fit(job: &FitJob, coordinator: &impl Coordinator, console: Console) -> Result
     let named = coordinator.agree(prepared.named(&job.table))?;
     let data = named.as_ref().unwrap_or(&prepared.data);
     let read = clock.elapsed();
-    let Prediction { params, peak } = coordinator.agree(prepared.predict(&plan, &samples))?;
+    coordinator.agree(job.check_whole(data))?;
+    let prediction = coordinator.agree(prepared.predict(&plan, &samples))?;
     let training_checksum = coordinator.broadcast(data.checksum());
     let ready = Ready::make(job, data.rows(), training_checksum, coordinator.is_first(), console);
     let Ready { state, folder, watcher } = coordinator.agree(ready)?;
 
     console.say(&fit_summary::what_was_read(&name, data));
+    let chosen = Chosen::new(job.asked.components(), job.asked.seed(), &samples, &name, console);
+    let Chosen { components, scree } = coordinator.agree(chosen)?;
+    let asked = job.asked.params(components);
+    let wanted = asked.check_ref().map_err(refused)?;
+    let Prediction { params, peak } = match &scree {
+        Some(_) => prepared.predict(&job.memory_plan(&asked, components, &name), &samples)?,
+        None => prediction,
+    };
     let fit_clock = Instant::now();
     let model = match coordinator.shares_rows() {
         true => {
@@ -89,9 +99,33 @@ fn fit(job: &FitJob, coordinator: &impl Coordinator, console: Console) -> Result
     let columns = RoleColumns { label: data.label.clone(), id: job.table.read.id.clone() };
     let file = data.model_file(model, columns, training_checksum);
     let times = Times { read, fit, total: clock.elapsed() };
-    let results = Results { job, data, samples: &samples, params: &params, file: &file, times, peak };
+    let (samples, scree) = (&samples, scree.as_ref());
+    let results = Results { job, wanted: &wanted, scree, data, samples, params: &params, file: &file, times, peak };
     results.write(folder, !coordinator.shares_rows(), console)?;
     Ok(outcome)
+}
+
+impl FitJob {
+    fn memory_plan<'p>(&'p self, params: &'p Params, components: usize, file: &'p str) -> MemoryPlan<'p> {
+        MemoryPlan {
+            params,
+            limits: self.limits,
+            file,
+            report: self.report.as_ref().map(|_| Reporting { components, steps: 0 }),
+            exports: Some((&self.exports, components)),
+            permuting: self.asked.components() == Components::Auto,
+        }
+    }
+
+    /// What is not in memory cannot be permuted.
+    fn check_whole(&self, data: &Dataset) -> Result<(), Failure> {
+        if data.is_whole() || self.asked.components() != Components::Auto {
+            return Ok(());
+        }
+        let problem = "-k auto needs the table in memory, and a permuted copy of it, which is more than there is room for; give the \
+                       number of components with -k (that of some of the samples may serve), or make room";
+        Err(Failure::Unfit { file: self.table.input.name(), problem: problem.into() })
+    }
 }
 
 /// What a fit begins with, and where its results go.
@@ -106,7 +140,7 @@ impl Ready {
     /// Makes sure that all that is wanted can be written: a long fit should not find out at its end.
     fn make(job: &FitJob, rows: usize, checksum: u64, writes: bool, console: Console) -> Result<Self, Failure> {
         let state = job.resume.as_deref().map(|file| checkpoint::read(file, checksum)).transpose()?;
-        let watcher = Watcher::new(WatchedFits::Attempts(job.wanted.restarts().saturating_add(1)), console);
+        let watcher = Watcher::new(WatchedFits::Attempts(job.asked.restarts().saturating_add(1)), console);
         if !writes {
             return Ok(Self { state, folder: None, watcher });
         }
@@ -162,6 +196,10 @@ fn last_words(job: &FitJob, first: bool) -> impl Fn() + Send + Sync + 'static {
 /// What a fit found, on its way to files and to the terminal.
 struct Results<'a> {
     job: &'a FitJob,
+    /// What was asked of the fit.
+    wanted: &'a CheckedParams,
+    /// What its number of components was found by.
+    scree: Option<&'a Scree>,
     data: &'a Dataset,
     samples: &'a Samples<'a>,
     /// The parameters within the memory that may be used.
@@ -177,7 +215,8 @@ impl Results<'_> {
     fn write(&self, mut folder: ResultsFolder, answers: bool, console: Console) -> Result<(), Failure> {
         let input = self.job.table.input.short_name();
         let covariates = Covariates::new(self.data, &self.file.model);
-        let mut summary = Summary::new(self.source(&input), &self.job.wanted, &self.file.model, self.times);
+        let mut summary = Summary::new(self.source(&input), self.wanted, &self.file.model, self.times);
+        summary.parallel_analysis = self.scree;
         summary.covariates = covariates.as_ref().map(Covariates::record);
         let writing = progress::phase("writing the results", console);
         if answers {
@@ -191,7 +230,10 @@ impl Results<'_> {
 
         let (exports, failure) = self.stage_exports();
         writing.finish_and_clear();
-        let (exports, failure) = self.stage_report(&input, exports, failure, console);
+        let (exports, failure) = match failure {
+            None => self.stage_report(&input, exports, covariates.as_ref(), console),
+            failure => (exports, failure),
+        };
         let written = self.commit(exports, &mut folder, &mut summary)?;
         if let Some(failure) = failure {
             return Err(failure);
@@ -219,16 +261,17 @@ impl Results<'_> {
         self.job.exports.stage(Exporting { input, data, model, layer, stop: &stop })
     }
 
-    /// Adds the report, where one is wanted and nothing has failed.
+    /// Adds the report, where one is wanted.
     fn stage_report(
         &self,
         input: &str,
         mut exports: Vec<(Written, Staged)>,
-        failure: Option<Failure>,
+        covariates: Option<&Covariates>,
         console: Console,
     ) -> (Vec<(Written, Staged)>, Option<Failure>) {
-        let Some(wish) = self.job.report.as_ref().filter(|_| failure.is_none()) else { return (exports, failure) };
-        let source = ReportSource { name: input, data: self.data, samples: self.samples };
+        let Some(wish) = &self.job.report else { return (exports, None) };
+        let source =
+            ReportSource { name: input, data: self.data, samples: self.samples, covariates, scree: self.scree };
         let refused = |source| Failure::Fit { file: self.job.table.input.name(), source };
         let pca = self.params.pca(self.samples).map_err(refused);
         match pca.and_then(|pca| source.stage(wish, &self.file.model, &pca, &[], console)) {
@@ -270,7 +313,7 @@ impl Results<'_> {
         let said = ConsoleSummary {
             model: &self.file.model,
             features: &self.data.table.features,
-            wanted: &self.job.wanted,
+            wanted: self.wanted,
             times: self.times,
             folder: folder.path(),
             expected_memory: self.peak,

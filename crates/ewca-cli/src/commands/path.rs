@@ -3,10 +3,11 @@
 use std::fmt::Write;
 
 use ewca::{DEFAULT_EPSILONS, DEFAULT_PERPLEXITY, Model, Params, Samples, Start, Termination};
+use ewca_eval::Scree;
 use ewca_io::{Frame, Preprocessing, write_table};
 use serde_json::json;
 
-use crate::args::{PathJob, Steps};
+use crate::args::{Components, PathJob, Steps};
 use crate::commands::fit::start_threads;
 use crate::commands::report::ReportSource;
 use crate::console::failure::Failure;
@@ -15,8 +16,10 @@ use crate::console::outcome::Outcome;
 use crate::console::terminal::Console;
 use crate::console::text::{count, number, percent, wrapped};
 use crate::input::prepare::{Preparation, Purpose};
+use crate::output::covariates::Covariates;
 use crate::output::emit::check_writable;
 use crate::output::results::ResultsFolder;
+use crate::run::components::Chosen;
 use crate::run::interrupt;
 use crate::run::memory::{MemoryPlan, Reporting};
 use crate::run::progress::{WatchedFits, Watcher};
@@ -45,21 +48,29 @@ pub fn run(job: &PathJob, console: Console) -> Result<Outcome, Failure> {
         Steps::Automatic => DEFAULT_EPSILONS,
         Steps::Epsilons(steps) | Steps::Perplexities(steps) => steps.len(),
     };
-    let report = job.report.as_ref().map(|_| Reporting { components: job.components, steps });
-    let plan = MemoryPlan { params: &job.params, limits: job.limits, file: &name, report, exports: None };
+    let expected = job.asked.params(job.asked.expected());
+    let plan = job.memory_plan(&expected, (job.asked.expected(), steps), &name);
     let purpose = Purpose::Fit { steps: &job.preprocessing, weighting: job.weighting.as_ref() };
     let mut prepared = Preparation { table: &job.table, purpose, plan }.whole(console)?;
     prepared.data.annotate(&job.table)?;
     let data = &prepared.data;
     let refused = |source| Failure::Fit { file: name.clone(), source };
     let samples = prepared.samples(&name)?;
-    let params = prepared.predict(&plan, &samples)?.params;
+    let prediction = prepared.predict(&plan, &samples)?;
     let _folder = ResultsFolder::make_for(job.output.parent().unwrap_or(&job.output))?;
     check_writable(&job.output)?;
     job.report.iter().try_for_each(|wish| wish.check_writable(data.rows()))?;
 
     let mut watcher = Watcher::new(WatchedFits::Steps(steps), console);
     console.say(&what_was_read(&name, data));
+    let Chosen { components, scree } = Chosen::new(job.asked.components(), job.asked.seed(), &samples, &name, console)?;
+    let params = match &scree {
+        Some(_) => {
+            let asked = job.asked.params(components);
+            prepared.predict(&job.memory_plan(&asked, (components, steps), &name), &samples)?.params
+        }
+        None => prediction.params,
+    };
     watcher.start();
     let models = fitted(&samples, &params, &job.steps, &mut watcher);
     watcher.finish();
@@ -75,12 +86,14 @@ pub fn run(job: &PathJob, console: Console) -> Result<Outcome, Failure> {
     if let (Some(wish), Some(model)) = (&job.report, of_the_path(&models)) {
         let pca = params.pca(&samples).map_err(refused)?;
         let short_name = job.table.input.short_name();
-        let source = ReportSource { name: &short_name, data, samples: &samples };
+        let covariates = Covariates::new(data, model);
+        let (covariates, scree) = (covariates.as_ref(), scree.as_ref());
+        let source = ReportSource { name: &short_name, data, samples: &samples, covariates, scree };
         let (written, staged) = source.stage(wish, model, &pca, &models, console)?;
         staged.commit()?;
         written.say(console);
     }
-    for_programs(&models, job, console);
+    for_programs(&models, scree.as_ref(), job, console);
     if let Some(warning) = not_converged(&models)
         && !console.talks()
     {
@@ -90,7 +103,7 @@ pub fn run(job: &PathJob, console: Console) -> Result<Outcome, Failure> {
 }
 
 /// The summary for programs: a line per fit, and one for all.
-fn for_programs(models: &[Model], job: &PathJob, console: Console) {
+fn for_programs(models: &[Model], scree: Option<&Scree>, job: &PathJob, console: Console) {
     for model in models {
         console.report(&json!({
             "event": "step",
@@ -104,7 +117,24 @@ fn for_programs(models: &[Model], job: &PathJob, console: Console) {
             "converged": model.converged(),
         }));
     }
-    console.report(&json!({ "event": "path", "file": job.output, "collapse": collapse(models) }));
+    let mut all = json!({ "event": "path", "file": job.output, "collapse": collapse(models) });
+    if let Some(scree) = scree {
+        all["parallel_analysis"] = json!(scree);
+    }
+    console.report(&all);
+}
+
+impl PathJob {
+    fn memory_plan<'p>(
+        &'p self,
+        params: &'p Params,
+        (components, steps): (usize, usize),
+        file: &'p str,
+    ) -> MemoryPlan<'p> {
+        let report = self.report.as_ref().map(|_| Reporting { components, steps });
+        let permuting = self.asked.components() == Components::Auto;
+        MemoryPlan { params, limits: self.limits, file, report, exports: None, permuting }
+    }
 }
 
 /// The worst of how the fits ended.

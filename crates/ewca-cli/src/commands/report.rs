@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use ewca::{DEFAULT_EPSILONS, Model, Pca, Samples};
+use ewca_eval::Scree;
 use ewca_io::{Known, Preprocessing, Staged, stage};
 use ewca_report::{Annotation, AnnotationValues, MOST_TSNE_SAMPLES, Report, Subject, multiqc};
 
@@ -31,7 +32,8 @@ pub fn run(job: &ReportJob, console: Console) -> Result<Outcome, Failure> {
     let report =
         Reporting { components: file.model.n_components(), steps: if job.path { DEFAULT_EPSILONS } else { 0 } };
     let params = file.model.params().params();
-    let plan = MemoryPlan { params, limits: job.limits, file: &name, report: Some(report), exports: None };
+    let plan =
+        MemoryPlan { params, limits: job.limits, file: &name, report: Some(report), exports: None, permuting: false };
     let mut prepared = Preparation { table: &job.table, purpose: Purpose::Known(&file), plan }.whole(console)?;
     let data = &mut prepared.data;
     if data.table.checksum() != file.training_checksum {
@@ -68,14 +70,17 @@ pub fn run(job: &ReportJob, console: Console) -> Result<Outcome, Failure> {
     };
     watcher.finish();
     let short_name = job.table.input.short_name();
-    let source = ReportSource { name: &short_name, data, samples: &samples };
+    let covariates = Covariates::new(data, &file.model);
+    let source =
+        ReportSource { name: &short_name, data, samples: &samples, covariates: covariates.as_ref(), scree: None };
     let annotations = source.annotations();
-    let covariates = source.covariates(&file.model);
-    let subject = Subject { covariates: &covariates, ..source.subject(&annotations, &file.model, &pca, &path) };
     let multiqc = job
         .multiqc
         .as_ref()
-        .map(|place| stage(place, |out| out.write_all(multiqc(&subject).as_bytes())))
+        .map(|place| {
+            let subject = source.subject(&annotations, &file.model, &pca, &path);
+            stage(place, |out| out.write_all(multiqc(&subject).as_bytes()))
+        })
         .transpose()?;
     let (written, staged) = source.stage(&job.report, &file.model, &pca, &path, console)?;
     staged.commit()?;
@@ -109,6 +114,10 @@ pub struct ReportSource<'a> {
     pub data: &'a Dataset,
     /// The same, as they were fitted.
     pub samples: &'a Samples<'a>,
+    /// Which component goes with what is known of the samples.
+    pub covariates: Option<&'a Covariates>,
+    /// What the number of components was found by.
+    pub scree: Option<&'a Scree>,
 }
 
 impl ReportSource<'_> {
@@ -130,11 +139,6 @@ impl ReportSource<'_> {
         self.data.all_annotations().into_iter().map(shown).collect()
     }
 
-    /// Which of that goes with which component.
-    fn covariates(&self, model: &Model) -> Vec<ewca_report::Covariate> {
-        Covariates::new(self.data, model).map_or(Vec::new(), |found| found.for_report())
-    }
-
     fn subject<'s>(
         &'s self,
         annotations: &'s [Annotation],
@@ -150,6 +154,7 @@ impl ReportSource<'_> {
             ids: &self.data.ids,
             annotations,
             covariates: &[],
+            scree: self.scree,
             model,
             pca,
             path,
@@ -172,7 +177,7 @@ impl ReportSource<'_> {
         let subject = Subject {
             tsne: wish.tsne,
             preprocessing: &in_words(&self.data.preprocessing.steps),
-            covariates: &self.covariates(model),
+            covariates: &self.covariates.map_or(Vec::new(), Covariates::for_report),
             ..self.subject(&annotations, model, pca, path)
         };
         let unfit = |error: ewca_report::Error| Failure::Unfit { file: self.name.into(), problem: error.to_string() };

@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use ewca::{Ewca, Model, Pca, Samples};
-use ewca_eval::{Candidates, EncodedLabels, Method, Recommendation, Selection, Spread, select};
+use ewca::{DEFAULT_PERPLEXITY, Ewca, Model, Samples};
+use ewca_eval::{Candidates, EncodedLabels, Method, Recommendation, Scree, Selection, Spread, select};
 use ewca_io::{Frame, TextColumn, write_table};
 use serde_json::json;
 
-use crate::args::SelectJob;
+use crate::args::{Components, SelectJob};
 use crate::commands::fit::start_threads;
 use crate::console::command_line::CommandLine;
 use crate::console::failure::Failure;
@@ -18,9 +18,13 @@ use crate::console::text::{count, number, percent, wrapped};
 use crate::input::prepare::{Preparation, Purpose};
 use crate::output::emit::check_writable;
 use crate::output::results::ResultsFolder;
+use crate::run::components::{Chosen, above_chance};
 use crate::run::interrupt;
 use crate::run::memory::MemoryPlan;
 use crate::run::progress::phase;
+
+/// Perplexities below this part of the default are smaller than it, in words.
+const SMALLER: f64 = 0.9;
 
 /// The columns of the table.
 pub const COLUMNS: [&str; 7] = ["method", "k", "mean", "q1", "median", "q3", "epsilon"];
@@ -29,9 +33,11 @@ pub const COLUMNS: [&str; 7] = ["method", "k", "mean", "q1", "median", "q3", "ep
 pub fn run(job: &SelectJob, console: Console) -> Result<Outcome, Failure> {
     let name = job.table.input.name();
     start_threads(job.limits.threads)?;
-    let (least, most) = (job.components[0], job.components[job.components.len() - 1]);
-    let params = Ewca::params(most);
-    let plan = MemoryPlan { params: &params, limits: job.limits, file: &name, report: None, exports: None };
+    let expected = job.components.as_ref().map_or(Components::Auto.expected(), |ks| ks[ks.len() - 1]);
+    // Without labels chance decides on the number of components, too.
+    let permuting = job.components.is_none() || job.table.labels.is_empty();
+    let (params, limits) = (Ewca::params(expected), job.limits);
+    let plan = MemoryPlan { params: &params, limits, file: &name, report: None, exports: None, permuting };
     let purpose = Purpose::Fit { steps: &job.preprocessing, weighting: job.weighting.as_ref() };
     let mut prepared = Preparation { table: &job.table, purpose, plan }.whole(console)?;
     prepared.data.annotate(&job.table)?;
@@ -45,8 +51,8 @@ pub fn run(job: &SelectJob, console: Console) -> Result<Outcome, Failure> {
     prepared.predict(&plan, &samples)?;
     console.say(&what_was_read(&name, data));
     if data.table.labels.is_none() {
-        let pca = params.pca(&samples).map_err(refused)?;
-        let outcome = suggest(&samples, &pca, job, console).map_err(refused)?;
+        let scree = above_chance(&samples, job.protocol.seed, &name, console)?;
+        let outcome = suggest(&samples, &scree, job, console).map_err(refused)?;
         return Ok(outcome.allowing_doubtful(job.allow_unconverged));
     }
     let labels = EncodedLabels::new(data.labels());
@@ -57,21 +63,29 @@ pub fn run(job: &SelectJob, console: Console) -> Result<Outcome, Failure> {
     }
     let _folder = ResultsFolder::make_for(job.output.parent().unwrap_or(&job.output))?;
     check_writable(&job.output)?;
+    let components = match &job.components {
+        Some(components) => components.clone(),
+        None => {
+            let chosen = Chosen::new(Components::Auto, job.protocol.seed, &samples, &name, console)?;
+            (1..=chosen.components).collect()
+        }
+    };
+    let least = components[0];
     let epsilons = match &job.epsilons {
         Some(epsilons) => epsilons.clone(),
         None => Ewca::params(least).pca(&samples).map_err(refused)?.selection_epsilons(),
     };
     let bar = phase(&format!("k = {least}"), console);
     let mut done = 0;
-    let found = select(&samples, &labels, &job.components, &epsilons, Candidates::Standing, job.protocol, &mut |k| {
+    let found = select(&samples, &labels, &components, &epsilons, Candidates::Standing, job.protocol, &mut |k| {
         done += 1;
-        bar.set_message(format!("k = {k} judged, {done} of {}", job.components.len()));
+        bar.set_message(format!("k = {k} judged, {done} of {}", components.len()));
         !interrupt::requested()
     });
     bar.finish_and_clear();
-    let Some(found) = found.map_err(refused)? else { return Ok(Outcome::Interrupted) };
+    let Some(mut found) = found.map_err(refused)? else { return Ok(Outcome::Interrupted) };
+    let recommended = confirmed(&mut found, &samples).map_err(refused)?;
     write(&found, job)?;
-    let recommended = found.recommendation();
     let command = command(job).option("-k", Some(recommended.k)).option("--epsilon", Some(number(recommended.epsilon)));
     console.say(&console_summary(&found, &recommended, job, &command));
     console.report(&json!({
@@ -82,6 +96,23 @@ pub fn run(job: &SelectJob, console: Console) -> Result<Outcome, Failure> {
         "command": command.on_one_line(),
     }));
     Ok(Outcome::Success)
+}
+
+/// What the table recommends, once that very fit has been made: fits of the table begin from each other, and may end elsewhere.
+fn confirmed(found: &mut Selection, samples: &Samples<'_>) -> ewca::Result<Recommendation> {
+    loop {
+        let recommended = found.recommendation();
+        if recommended.method == Method::Pca {
+            return Ok(recommended);
+        }
+        // As it is printed.
+        let epsilon = number(recommended.epsilon).parse().unwrap_or(recommended.epsilon);
+        let model = Ewca::params(recommended.k).epsilon(epsilon).fit(samples)?;
+        if !model.certificate().collapsed {
+            return Ok(Recommendation { perplexity: model.perplexity().overall, ..recommended });
+        }
+        found.note_collapse(recommended.k);
+    }
 }
 
 /// A tidy table: one row per k and method.
@@ -137,36 +168,63 @@ fn console_summary(found: &Selection, recommended: &Recommendation, job: &Select
     let honest = "Subspaces were found on all samples without labels; epsilon was chosen on the train half of each split alone. \
                   The last column is what all samples choose, of the epsilons at which the components do not collapse. The best k was picked by these very numbers, so expect a little \
                   more than its error on new data.";
-    let _ = writeln!(text, "\n{}", wrapped(&verdict(recommended, job.protocol.splits), 0));
+    let _ = writeln!(text, "\n{}", wrapped(&verdict(found, recommended, job.protocol.splits), 0));
     let _ = writeln!(text, "\n{}", wrapped(honest, 0));
     let _ = writeln!(text, "\nGo on with:\n{}", command.in_lines(2));
     let _ = writeln!(text, "\nWritten to {}.", job.output.display());
     text
 }
 
-/// Which method is better here, and by how much.
-fn verdict(recommended: &Recommendation, splits: usize) -> String {
+/// Which method to use here, and why.
+fn verdict(found: &Selection, recommended: &Recommendation, splits: usize) -> String {
     let Recommendation { method, k, error, ahead, behind, .. } = *recommended;
-    let (name, other_name) = match method {
-        Method::Pca => ("PCA", "EWCA"),
-        Method::Ewca => ("EWCA", "PCA"),
-    };
+    const SMALL: &str = "(So small an epsilon as below is PCA.)";
     let Some((other_k, other_error)) = recommended.other else {
+        let least = found.epsilons[0];
         return format!(
-            "EWCA collapses at all of these epsilons, so PCA is left: {error:.1}% wrong with k = {k}. Give smaller epsilons with \
-             --epsilons to judge EWCA. (So small an epsilon as below is PCA.)"
+            "EWCA collapses at all of these epsilons, so use PCA: {error:.1}% wrong with k = {k}. Give smaller epsilons to judge EWCA, such \
+             as --epsilons {}:{}:20. {SMALL}",
+            number(least / 1000.0),
+            number(least)
         );
     };
     let against =
-        format!("{error:.1}% wrong with k = {k} against {other_error:.1}% of {other_name} with k = {other_k}");
-    let counts = format!("it is ahead in {ahead} of {splits} splits, and behind in {behind}");
-    match (recommended.better_by(), method) {
-        (None, _) => format!("EWCA and PCA are equally good here: {against}."),
-        (Some(points), Method::Ewca) => format!("EWCA is better here, by {points:.1} points: {against}; {counts}."),
-        (Some(points), Method::Pca) => format!(
-            "{name} is better here, by {points:.1} points: {against}; {counts}. (So small an epsilon as below is PCA.)"
+        |other: &str| format!("{error:.1}% wrong with k = {k} against {other_error:.1}% of {other} with k = {other_k}");
+    let counts = format!("in {ahead} of {splits} splits it is better, in {behind} worse");
+    match (method, recommended.better_by()) {
+        (Method::Pca, Some(points)) => {
+            format!("PCA is better here, by {points:.1} points: {}; {counts}. So use PCA. {SMALL}", against("EWCA"))
+        }
+        (Method::Pca, None) => {
+            format!("PCA is as good as EWCA here, and simpler: {}; {counts}. So use PCA. {SMALL}", against("EWCA"))
+        }
+        (Method::Ewca, points) => format!(
+            "EWCA is better than PCA here, by {:.1} points: {}; {counts}. {}",
+            points.unwrap_or(0.0),
+            against("PCA"),
+            spread(found, recommended)
         ),
     }
+}
+
+/// How far samples spread in the fit that is recommended, beside what else could be asked for.
+fn spread(found: &Selection, recommended: &Recommendation) -> String {
+    let cell = &found.cells[found.best];
+    let perplexity = recommended.perplexity;
+    let mut text = format!("Its perplexity is {}: each sample spreads over about as many", number(perplexity));
+    if perplexity < SMALLER * DEFAULT_PERPLEXITY {
+        text.push_str(&format!(", less than the {DEFAULT_PERPLEXITY} that `ewca fit` asks for by default"));
+    }
+    if recommended.epsilon < cell.epsilon {
+        let chosen = number(cell.epsilon);
+        text.push_str(&format!(
+            ". Epsilon {chosen}, which all samples choose, has no fewer errors: the smaller one does"
+        ));
+    }
+    if let Some(at) = cell.collapsed.iter().position(|collapsed| *collapsed) {
+        text.push_str(&format!(". From epsilon {} on the components collapse", number(found.epsilons[at])));
+    }
+    text + "."
 }
 
 /// The fit with the default perplexity, or with as large a one as does not collapse.
@@ -185,21 +243,23 @@ fn standing(samples: &Samples<'_>, k: usize) -> ewca::Result<Model> {
 }
 
 /// Without labels nothing can be measured: what is usual, and why.
-fn suggest(samples: &Samples<'_>, pca: &Pca, job: &SelectJob, console: Console) -> ewca::Result<Outcome> {
-    let components = &job.components;
-    let rank = pca.rank;
-    let total = pca.explained_variance.iter().sum::<f64>() / pca.explained_variance_ratio.iter().sum::<f64>();
-    // The broken stick: what the i-th largest of `rank` random pieces would be.
-    let stick = |i: usize| total / rank as f64 * (i + 1..=rank).map(|j| 1.0 / j as f64).sum::<f64>();
-    let strong = pca.explained_variance.iter().enumerate().take_while(|(i, v)| **v > stick(*i)).count();
-    let k = *components.iter().rev().find(|&&k| k <= strong).unwrap_or(&components[0]);
+fn suggest(samples: &Samples<'_>, scree: &Scree, job: &SelectJob, console: Console) -> ewca::Result<Outcome> {
+    let found = [scree.components()];
+    let components = job.components.as_deref().unwrap_or(&found);
+    let k = *components.iter().rev().find(|&&k| k <= scree.above).unwrap_or(&components[0]);
     let model = standing(samples, k)?;
     let collapsed = model.certificate().collapsed;
     let mut reason = format!(
-        "{strong} of the principal components are larger than pieces of a stick broken at random, so k = {k}. Epsilon {} spreads each \
+        "{} more variance than chance gives ({} tables whose features were permuted), so k = {k}. Epsilon {} spreads each \
          sample over about {} others. On 37 labelled sets that made classes a little more compact than PCA did, and nearest \
          neighbours no better; no rule without labels did better. This is a rule of thumb, not a measurement: give --label to have \
          k and epsilon judged.",
+        match scree.above {
+            0 => "None of the principal components has".into(),
+            1 => "1 of the principal components has".into(),
+            above => format!("{above} of the principal components have"),
+        },
+        scree.permutations,
         number(model.epsilon()),
         number(model.perplexity().overall),
     );
@@ -227,6 +287,7 @@ fn suggest(samples: &Samples<'_>, pca: &Pca, job: &SelectJob, console: Console) 
         "epsilon": model.epsilon(),
         "perplexity": model.perplexity().overall,
         "collapsed": collapsed,
+        "parallel_analysis": scree,
         "reason": reason,
         "command": (!collapsed).then(|| command.on_one_line()),
     }));

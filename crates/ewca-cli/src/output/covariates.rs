@@ -95,13 +95,16 @@ impl Covariates {
         let components: Vec<String> = tests.iter().map(|test| component_name(test.component)).collect();
         let names: Vec<String> = tests.iter().map(|test| self.column(test).to_string()).collect();
         let measures: Vec<String> = tests.iter().map(|test| test.measure.name().to_string()).collect();
+        // A count, not a measurement: as text it has no decimals.
+        let samples: Vec<String> = tests.iter().map(|test| test.samples.to_string()).collect();
         let texts = [
             TextColumn { name: "component", cells: &components },
             TextColumn { name: "column", cells: &names },
             TextColumn { name: "measure", cells: &measures },
+            TextColumn { name: "samples", cells: &samples },
         ];
-        let columns = ["effect", "samples", "p", "p_corrected"].map(String::from);
-        let row = |test: &Association| [test.effect, test.samples as f64, test.p, test.p_corrected];
+        let columns = ["effect", "p", "p_corrected"].map(String::from);
+        let row = |test: &Association| [test.effect, test.p, test.p_corrected];
         let values: Vec<f64> = tests.iter().flat_map(row).collect();
         stage_frame(file, &Frame { rows: tests.len(), texts: &texts, columns: &columns, values: &values }, || false)
     }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ewca::{Certificate, CheckedParams, Finding, Model, Perplexity, Solver};
+use ewca_eval::Scree;
 use ewca_io::{Missing, Preprocessing, Settled};
 use serde::Serialize;
 
@@ -33,6 +34,9 @@ pub struct Summary<'a> {
     n_features: usize,
     rank: usize,
     n_components: usize,
+    /// What the number of components was found by, where it was: parts of the variance, of the data and of permuted tables.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parallel_analysis: Option<&'a Scree>,
     solver: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     solver_options: Option<Solver>,
@@ -136,6 +140,7 @@ impl<'a> Summary<'a> {
             n_features: model.n_features(),
             rank: model.rank(),
             n_components: model.n_components(),
+            parallel_analysis: None,
             solver: model.solver().name(),
             solver_options: matches!(model.solver(), Solver::Mm(_)).then_some(model.solver()),
             epsilon: model.epsilon(),

@@ -1,6 +1,7 @@
 //! What a run will take at most, known before it begins.
 
-use ewca::{CheckedParams, Params, Samples};
+use ewca::{CheckedParams, Ewca, Params, Samples};
+use ewca_eval::ParallelAnalysis;
 use ewca_io::{Forecast, Preprocessing, available_memory};
 use ewca_report::page_bytes;
 
@@ -58,6 +59,8 @@ pub struct MemoryPlan<'a> {
     pub report: Option<Reporting>,
     /// The files that follow, if any do, and the number of components in them.
     pub exports: Option<(&'a Exports, usize)>,
+    /// Whether a permuted copy of the table is looked at first, for the number of components.
+    pub permuting: bool,
 }
 
 impl MemoryPlan<'_> {
@@ -103,6 +106,16 @@ impl MemoryPlan<'_> {
         if more > 0 { model.saturating_add(more) } else { 0 }
     }
 
+    /// What looking at a permuted copy takes: the copy, and PCA of it.
+    fn permuted(&self, rows: usize, columns: usize, table: usize) -> usize {
+        if !self.permuting {
+            return 0;
+        }
+        let most = ParallelAnalysis::default().most.min(rows.saturating_sub(1)).min(columns).max(1);
+        let pca = Ewca::params(most).check().and_then(|params| params.memory_needed(rows, columns)).unwrap_or(0);
+        table.saturating_add(pca)
+    }
+
     fn with_fit(
         &self,
         held: usize,
@@ -145,6 +158,7 @@ impl MemoryPlan<'_> {
             Err(ewca::Error::Memory { needed, .. }) => needed,
             other => other.map_err(refused)?,
         };
+        let fit = fit.max(self.permuted(rows, columns, table));
         // The page is made when the fits are done, and so are other files.
         let fit = fit.max(self.report.map_or(0, |report| report.page(rows, columns))).max(self.written(rows, columns));
         let left_behind = reading.saturating_sub(table).min(LEFT_BEHIND);
@@ -174,9 +188,19 @@ fn held(promised: &Forecast) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use ewca::Ewca;
-
     use super::*;
+
+    /// The copy of a table whose features are permuted, and PCA of it.
+    #[test]
+    fn a_permuted_copy_counts() {
+        let params = Ewca::params(2);
+        let limits = Limits { max_memory: None, threads: None };
+        let peak = |permuting| {
+            let plan = MemoryPlan { params: &params, limits, file: "t", report: None, exports: None, permuting };
+            plan.predict(2000, 5000, 2000 * 5000 * 8, 0).unwrap().peak
+        };
+        assert!(peak(true) >= 2 * 2000 * 5000 * 8 && peak(true) > peak(false), "{} {}", peak(true), peak(false));
+    }
 
     #[test]
     fn exports_count() {
@@ -191,8 +215,8 @@ mod tests {
         let params = Ewca::params(2);
         let limits = Limits { max_memory: Some(1 << 30), threads: None };
         let predict = |exports: &Exports| {
-            let plan =
-                MemoryPlan { params: &params, limits, file: "t.h5ad", report: None, exports: Some((exports, 2)) };
+            let exports = Some((exports, 2));
+            let plan = MemoryPlan { params: &params, limits, file: "t.h5ad", report: None, exports, permuting: false };
             plan.predict(20_000, 10, 1 << 20, 1 << 20).map(|prediction| prediction.peak)
         };
         let bare = predict(&exports(None, None)).unwrap();

@@ -4,7 +4,7 @@ import { byId } from './dom';
 import { drawingWidth, pairedBars } from './drawings';
 import { saveSvg } from './figures';
 import type { Report } from './report';
-import { scree } from './scree';
+import { inWords, scree } from './scree';
 import { fileStem, percent } from './text';
 
 /** Components that get a bar of their own. */
@@ -18,7 +18,9 @@ export function components(report: Report): void {
   const drawing = pairedBars([...bars, all], [0, Math.max(all.first, all.second, 0.01)], percent, 'Explained variance of each component, EWCA and PCA', drawingWidth(byId('variance')));
   byId('variance').append(drawing);
   byId('variance-svg').addEventListener('click', () => saveSvg(`${stem}-variance`, drawing));
-  const lines = scree(report.components, drawingWidth(byId('scree')));
+  const lines = scree(report.components, report.chance, drawingWidth(byId('scree')));
   byId('scree').append(lines);
+  byId('chance').textContent = report.chance ? inWords(report.chance) : '';
+  byId('chance').hidden = !report.chance;
   byId('scree-svg').addEventListener('click', () => saveSvg(`${stem}-scree`, lines));
 }

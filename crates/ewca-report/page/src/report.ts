@@ -1,5 +1,19 @@
 // What the program puts into the page: made from src/report.rs of the crate by `cargo xtask report-types`.
 
+/** Parallel analysis: the principal components beside those of tables whose features were permuted. */
+export type Chance = {
+  /** How many leading components have more variance than chance gives. */
+  above: number,
+  /** The part of the variance that each principal component has. */
+  variances: Array<number>,
+  /** The part that those of permuted tables have: a quantile of it. */
+  permuted: Array<number>,
+  /** Which quantile. */
+  quantile: number,
+  /** How many tables. */
+  permutations: number,
+};
+
 /** How the classes are kept apart, by the scores. */
 export type Classes = {
   /** The samples that were asked. */
@@ -32,6 +46,9 @@ export type Component = {
   ratio: number,
   /** The part that the principal component of the same number has. */
   pca_ratio: number,
+  /** The eigenvalue of M of the same number, in parts of all variance: what the component takes off the cost of moving samples. It is
+   * the variance of PCA where samples keep to themselves, and not positive where the fit has collapsed. */
+  eigenvalue: number | null,
 };
 
 /** The class of the nearest other sample. */
@@ -165,6 +182,8 @@ export type Report = {
   facts: Array<Fact>,
   /** The components of the fit. */
   components: Array<Component>,
+  /** The principal components beside those of chance, where that was asked. */
+  chance: Chance | null,
   /** Epsilon of the fit. */
   epsilon: number,
   /** The number of samples that are shown. */

@@ -25,7 +25,18 @@ describe('overview', () => {
     assert.match(bytes.toString(), /^<\?xml[^]*<svg[^]*fill="rgb\(0, 114, 178\)"/);
     const scree = await download(page, '#scree-svg');
     assert.equal(scree.name, 'khan2001-scree.svg');
-    assert.equal(await page.locator('#scree circle').count(), 10, 'five components, of EWCA and PCA');
+    const report = await page.evaluate(() => window.ewcaReport.report);
+    const chance = report.chance!;
+    assert.ok(chance.above >= 1 && chance.variances.length === chance.permuted.length && chance.variances.length >= 5 + 5);
+    const dots = async (kind: string): Promise<number> => page.locator(`#scree circle.${kind}`).count();
+    assert.deepEqual([await dots('ewca'), await dots('eigenvalues')], [5, 5]);
+    assert.deepEqual([await dots('pca'), await dots('chance')], [chance.variances.length, chance.permuted.length]);
+    // The line of chance lies above the principal components from the first on that does not stand out.
+    const height = async (kind: string, at: number): Promise<number> => Number(await page.locator(`#scree circle.${kind}`).nth(at).getAttribute('cy'));
+    assert.ok(await height('pca', chance.above - 1) < await height('chance', chance.above - 1));
+    assert.ok(await height('pca', chance.above) >= await height('chance', chance.above));
+    assert.match((await page.locator('#chance').textContent())!, new RegExp(`^Parallel analysis: ${chance.above} of the principal components .* 95% quantile of 20 tables`));
+    assert.deepEqual(await page.locator('#scree text').allTextContents().then((texts) => texts.slice(0, 4)), ['EWCA', 'PCA', 'eigenvalues of M', 'PCA by chance']);
     assert.match(scree.bytes.toString(), /<polyline[^>]*fill="none"[^>]*stroke="rgb\(0, 114, 178\)"/);
     // The plot comes first, what the solver did last.
     const order = await page.locator('main > section').evaluateAll((sections) => sections.map((section) => section.id));
@@ -50,6 +61,16 @@ describe('overview', () => {
     await page.locator('#colour').selectOption('none');
     assert.equal(await page.locator('#legend > *').count(), 0);
     assert.equal(await page.locator('#covariates').isVisible(), false);
+    // A fixed number of components: no word on chance; a collapsed fit: an eigenvalue below 0 is drawn all the same.
+    assert.equal(await page.locator('#chance').isVisible(), false);
+    assert.equal(await page.locator('#scree .chance').count(), 0);
+    assert.equal(await page.locator('#scree polyline.ewca').count(), 2, 'by component, and so far');
+    assert.ok((await page.evaluate(() => window.ewcaReport.report.components)).some((component) => component.eigenvalue! <= 0));
+    const box = (await page.locator('#scree svg').boundingBox())!;
+    for (const dot of await page.locator('#scree circle').all()) {
+      const at = (await dot.boundingBox())!;
+      assert.ok(at.y >= box.y && at.y + at.height <= box.y + box.height);
+    }
     await close(page);
   });
 

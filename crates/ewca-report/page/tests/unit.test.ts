@@ -10,6 +10,7 @@ import { ellipse, hull, outliers } from '../src/outlines';
 import { arrows, byName, longest } from '../src/embedding/arrows';
 import { Turn, reach } from '../src/embedding/turn';
 import { crc } from '../src/raster';
+import { flow, inWords, lines } from '../src/scree';
 import { count, counted, csv, csvCell, fileStem, number, percent, tick, ticks } from '../src/text';
 
 const base64 = (bytes: number[]): string => Buffer.from(bytes).toString('base64');
@@ -208,4 +209,22 @@ test('a turned cloud is a rotation of itself', () => {
   Object.assign(turn, { yaw: 0, pitch: 0 });
   assert.deepEqual(turn.shadow([3], [4], [5]), { x: Float64Array.of(3), y: Float64Array.of(4) });
   assert.equal(reach([3, 0], [4, 0], [0, 1]), 5);
+});
+
+test('a scree has the lines that there is something of', () => {
+  const components = [{ name: 'ewca1', variance: 3, ratio: 0.5, pca_ratio: 0.6, eigenvalue: 0.4 }, { name: 'ewca2', variance: 1, ratio: 0.25, pca_ratio: 0.2, eigenvalue: -0.1 }];
+  assert.deepEqual(lines(components, null).map((line) => [line.name, line.parts]), [
+    ['EWCA', [0.5, 0.25]], ['EWCA so far', [0.5, 0.75]], ['PCA', [0.6, 0.2]], ['eigenvalues of M', [0.4, -0.1]],
+  ]);
+  const chance = { above: 1, variances: [0.6, 0.2, 0.1], permuted: [0.3, 0.25, 0.2], quantile: 0.95, permutations: 20 };
+  const drawn = lines(components.map((component) => ({ ...component, eigenvalue: null })), chance);
+  assert.deepEqual(drawn.map((line) => [line.name, line.parts]), [['EWCA', [0.5, 0.25]], ['PCA', [0.6, 0.2, 0.1]], ['PCA by chance', [0.3, 0.25, 0.2]]]);
+  const how = 'more variance than chance gives (the 95% quantile of 20 tables whose features were permuted, each by itself).';
+  assert.equal(inWords(chance), `Parallel analysis: 1 of the principal components has ${how}`);
+  assert.equal(inWords({ ...chance, above: 0 }), `Parallel analysis: None of the principal components have ${how}`);
+  assert.equal(inWords({ ...chance, above: 3 }), `Parallel analysis: All of the principal components have ${how}`);
+  // What does not fit goes to the next row.
+  assert.deepEqual(flow(['abc', 'abc', 'abc'], 1000).map((place) => place[1]), [0, 0, 0]);
+  assert.deepEqual(flow(['abc', 'abc', 'abc'], 120).map((place) => place[1]), [0, 0, 1]);
+  assert.deepEqual(flow(['a name that is far too long'], 10), [[0, 0]]);
 });
