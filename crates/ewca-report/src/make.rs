@@ -216,18 +216,18 @@ impl Shown {
         let notes = [
             (
                 samples.len() < n,
-                format!("Shows {} of {n} samples, {evenly}. The fit was made of all of them.", samples.len()),
+                format!("This page shows {} of {n} samples, {evenly}. The fit used all of them.", samples.len()),
             ),
             (*drawn < k, format!("The embedding shows the first {drawn} of {k} components.")),
             (steps > 0 && slid < drawn, format!("The epsilon slider moves the first {slid} of {k} components.")),
             (
                 *coloured < features,
-                format!("{coloured} of {features} features can be coloured by: those that vary most."),
+                format!("Points can be coloured by {coloured} of {features} features: those that vary most."),
             ),
             (
                 *listed < features,
                 format!(
-                    "The loadings list {listed} of {features} features: those that load most. The file loadings.csv has all of them."
+                    "The loadings list {listed} of {features} features: those with the largest loadings. The file loadings.csv has all of them."
                 ),
             ),
         ];

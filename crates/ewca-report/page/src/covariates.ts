@@ -4,7 +4,7 @@ import { byId, el, saveText } from './dom';
 import type { Covariate, Report } from './report';
 import { counted, csv, fileStem, number } from './text';
 
-const HEADS = ['component', 'column', 'effect', 'size', 'p (corrected)'];
+const HEADS = ['component', 'annotation', 'measure', 'effect size', 'p (corrected)'];
 /** An effect that is this rare by chance is marked. */
 const RARE = 0.05;
 
@@ -14,8 +14,8 @@ export function covariates(report: Report): void {
   byId('covariates').hidden = false;
   const clear = rows.filter((row) => row.p < RARE);
   byId('covariates-head').textContent = clear.length
-    ? `${counted(clear.length, 'effect')} of ${rows.length} beyond chance (p < ${RARE})`
-    : `None of ${counted(rows.length, 'effect')} is beyond chance (p < ${RARE})`;
+    ? `${clear.length} of ${counted(rows.length, 'association')} ${clear.length === 1 ? 'is' : 'are'} significant (p < ${RARE})`
+    : `None of ${counted(rows.length, 'association')} is significant (p < ${RARE})`;
   byId('covariates-table').append(
     el('thead', {}, el('tr', {}, ...HEADS.map((head) => el('th', { scope: 'col' }, el('span', {}, head))))),
     el('tbody', {}, ...rows.map((row) => el('tr', { class: row.p < RARE ? 'clear' : '' },

@@ -35,7 +35,7 @@ describe('annotations', () => {
     assert.equal(await page.locator('#legend .hint').textContent(), '20 missing, in grey');
     await page.locator('#find').fill('21');
     await page.locator('#find').blur();
-    assert.match((await page.locator('#sample p').first().textContent())!, /^cloud 8 · batch missing · age 40\.00 · spreads over/);
+    assert.match((await page.locator('#sample p').first().textContent())!, /^cloud 8 · batch missing · age 40\.00 · matched with about/);
     await page.locator('#colour').selectOption('none');
     assert.equal(await page.locator('#legend > *').count(), 0);
     await close(page);
@@ -43,13 +43,13 @@ describe('annotations', () => {
 
   test('covariates are listed, the clearest first', async () => {
     const page = await openMade(400, 12);
-    assert.equal(await page.locator('#covariates-head').textContent(), '2 effects of 3 beyond chance (p < 0.05)');
+    assert.equal(await page.locator('#covariates-head').textContent(), '2 of 3 associations are significant (p < 0.05)');
     const rows = (await page.locator('#covariates-table tbody tr').allInnerTexts()).map((row) => row.split(/\t/).map((cell) => cell.trim()));
     assert.deepEqual(rows[0], ['ewca1', 'cloud', 'eta squared', '0.93', '0.001000']);
     assert.deepEqual(rows[2], ['ewca1', 'age', 'rank correlation', '-0.02', '0.8000']);
     assert.equal(await page.locator('#covariates-table tr.clear').count(), 2);
     const { bytes } = await download(page, '#covariates-csv');
-    assert.match(bytes.toString(), /^component,column,effect,size,p \(corrected\)\r\newca1,cloud,eta squared,0\.93,0\.001\r\n/);
+    assert.match(bytes.toString(), /^component,annotation,measure,effect size,p \(corrected\)\r\newca1,cloud,eta squared,0\.93,0\.001\r\n/);
     await close(page);
   });
 

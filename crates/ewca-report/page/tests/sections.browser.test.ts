@@ -31,7 +31,7 @@ describe('overview', () => {
     const order = await page.locator('main > section').evaluateAll((sections) => sections.map((section) => section.id));
     assert.deepEqual([order[0], ...order.slice(-2)], ['embedding', 'fit', 'about']);
     const links = await page.locator('#contents a').allTextContents();
-    assert.deepEqual(links, ['Embedding', 'Along epsilon', 'Components', 'Plan', 'Loadings', 'Classes', 'Covariates', 'The fit', 'About']);
+    assert.deepEqual(links, ['Embedding', 'Choice of epsilon', 'Components', 'Transport plan', 'Loadings', 'Classes', 'Covariates', 'The fit', 'About']);
     assert.match((await page.locator('#licences').textContent())!, /uPlot[^]*MIT License/);
     await close(page);
   });
@@ -42,7 +42,7 @@ describe('overview', () => {
     execFileSync(EWCA, ['fit', join(folder, 'plain.csv'), '-q', '--epsilon', '500', '--allow-unconverged', '-o', join(folder, 'plain'), '--report', join(folder, 'plain.html')], { stdio: 'ignore' });
     const page = await open(join(folder, 'plain.html'));
     assert.match((await page.locator('main > .title + #warnings > :first-child').textContent())!, /^Warning\. The fit has collapsed: epsilon is too large/);
-    assert.match((await page.locator('#verdict').textContent())!, /^Take care\..*; collapsed\.$/);
+    assert.match((await page.locator('#verdict').textContent())!, /^Caution\..*; collapsed\.$/);
     for (const absent of ['#path', '#classes', '#slider']) assert.equal(await page.locator(absent).isVisible(), false, absent);
     assert.deepEqual(await page.locator('#views label').allTextContents(), ['EWCA', 'PCA', 'Barycentric']);
     assert.deepEqual(await page.locator('#orders label').allTextContents(), ['Similarity']);
