@@ -137,6 +137,22 @@ test('the colours of classes are told apart by every eye', () => {
   }
 });
 
+test('the colours of classes can be seen on the page', () => {
+  // The relative luminance and the contrast of WCAG.
+  const luminance = (colour: string): number => {
+    const [r, g, b] = rgb(colour).map((value) => (value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4)) as [number, number, number];
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  for (const [dark, page, least] of [[false, '#ffffff', 1.5], [true, '#181b21', 3]] as const) {
+    for (const count of [1, 8, 12, 36]) {
+      for (const colour of classColours(classes(count), dark)) {
+        const [low, high] = [luminance(colour), luminance(page)].sort((a, b) => a - b) as [number, number];
+        assert.ok((high + 0.05) / (low + 0.05) > least, `${colour} of ${count} on ${page}`);
+      }
+    }
+  }
+});
+
 test('many classes differ in colour or shape, on light and dark', () => {
   for (const dark of [false, true]) {
     for (const count of [8, 40, 96]) {
@@ -144,7 +160,7 @@ test('many classes differ in colour or shape, on light and dark', () => {
       assert.equal(new Set(looks).size, count);
     }
     // Where points are too many for shapes, colours alone.
-    assert.equal(new Set(classColours(classes(36), dark)).size, 36);
+    assert.equal(new Set(classColours(classes(48), dark)).size, 48);
     assert.deepEqual(classColours(classes(2, ['#123456', '#abcdef']), dark), ['#123456', '#abcdef'], "the data's own");
   }
 });
