@@ -215,6 +215,10 @@ describe('over the points', () => {
     await page.locator('#colour').selectOption('none');
     await page.waitForTimeout(50);
     assert.equal(await pixels(page, '#pairs canvas', [230, 159, 0]), 0, 'they follow the colours');
+    // On a phone both names of a pair are still there.
+    await page.setViewportSize({ width: 390, height: 844 });
+    const cut = await page.locator('#pairs span').evaluateAll((names) => names.filter((name) => name.scrollWidth > name.clientWidth).map((name) => name.textContent));
+    assert.deepEqual(cut, []);
     await close(page);
   });
 });
