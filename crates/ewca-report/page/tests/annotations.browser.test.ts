@@ -45,9 +45,11 @@ describe('annotations', () => {
     const page = await openMade(400, 12);
     assert.equal(await page.locator('#covariates-head').textContent(), '2 of 3 associations are significant (p < 0.05)');
     const rows = (await page.locator('#covariates-table tbody tr').allInnerTexts()).map((row) => row.split(/\t/).map((cell) => cell.trim()));
-    assert.deepEqual(rows[0], ['ewca1', 'cloud', 'eta squared', '0.93', '0.001000']);
-    assert.deepEqual(rows[2], ['ewca1', 'age', 'rank correlation', '-0.02', '0.8000']);
+    assert.deepEqual(rows[0], ['ewca1', 'cloud', 'eta squared', '0.93', '0.001']);
+    assert.deepEqual(rows[2], ['ewca1', 'age', 'rank correlation', '-0.02', '0.8']);
     assert.equal(await page.locator('#covariates-table tr.clear').count(), 2);
+    const sides = await page.locator('#covariates-table tbody tr:first-child > *').evaluateAll((cells) => cells.map((cell) => getComputedStyle(cell).textAlign));
+    assert.deepEqual(sides, ['left', 'left', 'left', 'right', 'right'], 'words begin at the left, numbers end at the right');
     const { bytes } = await download(page, '#covariates-csv');
     assert.match(bytes.toString(), /^component,annotation,measure,effect size,p \(corrected\)\r\newca1,cloud,eta squared,0\.93,0\.001\r\n/);
     await close(page);

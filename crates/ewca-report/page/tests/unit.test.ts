@@ -10,7 +10,7 @@ import { ellipse, hull, outliers } from '../src/outlines';
 import { arrows, byName, longest } from '../src/embedding/arrows';
 import { Turn, reach } from '../src/embedding/turn';
 import { crc } from '../src/raster';
-import { count, counted, csv, csvCell, fileStem, number, percent, tick, ticks } from '../src/text';
+import { count, counted, csv, csvCell, fileStem, number, percent, probability, tick, ticks } from '../src/text';
 
 const base64 = (bytes: number[]): string => Buffer.from(bytes).toString('base64');
 
@@ -22,6 +22,10 @@ test('arrays are little-endian', () => {
   const wide = numbers({ low: -Number.MAX_VALUE, high: Number.MAX_VALUE, values: base64([0, 0, 255, 255]) });
   assert.deepEqual([...wide], [-Number.MAX_VALUE, Number.MAX_VALUE]);
   assert.equal(shorts('').length, 0);
+});
+
+test('probabilities have two digits', () => {
+  assert.deepEqual([1, 0.8, 0.0431, 0.001, 0.00012345].map(probability), ['1', '0.8', '0.043', '0.001', '1.2e-4']);
 });
 
 test('cells that look like formulas stay text', () => {
