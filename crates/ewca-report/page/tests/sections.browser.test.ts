@@ -160,6 +160,35 @@ describe('classes and convergence', () => {
     await close(page);
   });
 
+  test('numbers of the confusion matrix can be read on their cells, light and dark', async () => {
+    // Of 20 samples in each row, from none to all are in the right class.
+    const counts = Array.from({ length: 11 }, (_, i) => Array.from({ length: 11 }, (_, j) => (i === j ? 2 * i : j === (i + 1) % 11 ? 20 - 2 * i : 0)));
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const page = await openDemo({ colorScheme });
+      const worst = await page.evaluate((counts) => {
+        const { report } = window.ewcaReport;
+        report.classes!.ewca.counts = counts;
+        document.querySelector<HTMLInputElement>('#confusion-of input[value=pca]')!.click();
+        document.querySelector<HTMLInputElement>('#confusion-of input[value=ewca]')!.click();
+        const channels = (colour: string): number[] => colour.match(/[\d.]+/g)!.slice(0, 3).map(Number);
+        const luminance = (colour: number[]): number => {
+          const [r, g, b] = colour.map((value) => (value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4)) as [number, number, number];
+          return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+        };
+        const card = channels(getComputedStyle(document.querySelector('#confusion')!.closest('.card')!).backgroundColor);
+        return [...document.querySelectorAll('#confusion g')].map((cell) => {
+          const [rect, text] = [cell.querySelector('rect')!, cell.querySelector('text')!];
+          const { fill, fillOpacity } = getComputedStyle(rect);
+          const shown = channels(fill).map((value, at) => card[at]! + (value - card[at]!) * Number(fillOpacity));
+          const [low, high] = [luminance(shown), luminance(channels(getComputedStyle(text).fill))].sort((a, b) => a - b) as [number, number];
+          return { number: text.textContent, part: fillOpacity, contrast: (high + 0.05) / (low + 0.05) };
+        }).sort((a, b) => a.contrast - b.contrast)[0]!;
+      }, counts);
+      assert.ok(worst.contrast > 3, `${colorScheme}: ${JSON.stringify(worst)}`);
+      await close(page);
+    }
+  });
+
   test('names beside the confusion matrix do not overlap', async () => {
     const kinds = ['fibroblast of the lung', 'endothelial cell', 'natural killer cell', 'monocyte', 'regulatory T cell', 'plasma cell', 'B', 'mast cell', 'goblet cell'];
     const lines = Array.from({ length: 90 }, (_, i) => `${kinds[i % 9]},${Math.sin(i * 1.7) + (i % 9)},${Math.cos(i * 2.3)},${Math.sin(i * 0.37 + 1) - (i % 3)}`);
