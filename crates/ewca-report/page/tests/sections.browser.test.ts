@@ -189,6 +189,20 @@ describe('classes and convergence', () => {
     }
   });
 
+  test('drawings are saved in the colours of paper, also from a dark page', async () => {
+    const page = await openDemo({ colorScheme: 'dark' });
+    const before = await page.locator('#variance text').first().evaluate((text) => getComputedStyle(text).fill);
+    const svg = (await download(page, '#variance-svg')).bytes.toString();
+    assert.match(svg, /<text[^>]*fill="rgb\(27, 31, 36\)"/);
+    assert.ok(svg.includes('fill="rgb(0, 114, 178)"') && !svg.includes(before), 'nothing is as on the page');
+    assert.equal(await page.locator('#variance text').first().evaluate((text) => getComputedStyle(text).fill), before, 'which stays dark');
+    await page.locator('#theme').click();
+    await page.locator('#theme').click();
+    await download(page, '#scree-svg');
+    assert.equal(await page.locator('html').getAttribute('data-theme'), 'dark', 'also where the reader has chosen so');
+    await close(page);
+  });
+
   test('names beside the confusion matrix do not overlap', async () => {
     const kinds = ['fibroblast of the lung', 'endothelial cell', 'natural killer cell', 'monocyte', 'regulatory T cell', 'plasma cell', 'B', 'mast cell', 'goblet cell'];
     const lines = Array.from({ length: 90 }, (_, i) => `${kinds[i % 9]},${Math.sin(i * 1.7) + (i % 9)},${Math.cos(i * 2.3)},${Math.sin(i * 0.37 + 1) - (i % 3)}`);
