@@ -88,6 +88,10 @@ describe('annotations', () => {
         assert.ok(inner! <= outer!, `nothing to scroll sideways with ${classes} on ${kind}`);
         const legend = (await page.locator('#legend').boundingBox())!;
         assert.ok(legend.height < 420, 'a long legend scrolls');
+        if (classes === 12 && kind !== 'phone') {
+          const hidden = await page.locator('#legend ul').evaluate((list) => list.scrollHeight - list.clientHeight);
+          assert.equal(hidden, 0, 'twelve classes have room beside the plot');
+        }
         await page.screenshot({ path: join(VIEWS, `classes-${classes}-${kind}.png`), fullPage: true });
         if (kind === 'light') {
           await page.emulateMedia({ media: 'print' });
