@@ -78,6 +78,7 @@ describe('annotations', () => {
 
   test('one class, twelve and forty: legends that fit, on a phone, in the dark, on paper', async () => {
     const phone = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, hasTouch: true, isMobile: true };
+    const sheets: number[] = [];
     for (const classes of [1, 12, 40]) {
       for (const [kind, options] of [['light', {}], ['dark', { colorScheme: 'dark' as const }], ['phone', phone]] as const) {
         const page = await openMade(600, classes, options);
@@ -97,9 +98,14 @@ describe('annotations', () => {
           await page.emulateMedia({ media: 'print' });
           await page.waitForTimeout(100);
           await page.screenshot({ path: join(VIEWS, `classes-${classes}-print.png`), fullPage: true });
+          const shown = await page.locator('#legend li').evaluateAll((entries) => entries.filter((entry) => entry.getBoundingClientRect().height > 0).length);
+          assert.equal(shown, classes, 'with all its entries');
+          const pdf = await page.pdf({ path: join(VIEWS, `classes-${classes}-print.pdf`), format: 'A4', printBackground: true });
+          sheets.push(pdf.toString('latin1').match(/\/Type \/Page\b(?!s)/g)!.length);
         }
         await close(page);
       }
     }
+    assert.ok(sheets[0]! > 3 && sheets.every((count) => count === sheets[0]), `the plot and its legend stay on the first sheet: ${sheets}`);
   });
 });

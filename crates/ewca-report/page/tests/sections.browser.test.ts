@@ -265,7 +265,7 @@ describe('everywhere', () => {
     await dark.waitForTimeout(100);
     assert.equal(await background(dark), 'rgb(255, 255, 255)');
     assert.ok((await pixels(dark, SCATTER, [0, 114, 178])) > 100, 'paper has the light colours');
-    for (const control of ['.top', '.controls', '#epsilon', '.save']) assert.equal(await dark.locator(control).first().isVisible(), false, control);
+    for (const control of ['.top', '.controls', '#epsilon', '.save', '.keys', '.screen', '.slider .ends > span']) assert.equal(await dark.locator(control).first().isVisible(), false, control);
     await dark.screenshot({ path: join(VIEWS, 'print.png'), fullPage: true });
     await dark.pdf({ path: join(VIEWS, 'print.pdf'), format: 'A4', printBackground: true });
     await close(dark);
