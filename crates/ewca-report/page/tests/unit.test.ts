@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync, readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { floats, numbers, shorts, words } from '../src/arrays';
 import { collapseFrom } from '../src/charts';
@@ -228,4 +229,12 @@ test('a turned cloud is a rotation of itself', () => {
   Object.assign(turn, { yaw: 0, pitch: 0 });
   assert.deepEqual(turn.shadow([3], [4], [5]), { x: Float64Array.of(3), y: Float64Array.of(4) });
   assert.equal(reach([3, 0], [4, 0], [0, 1]), 5);
+});
+
+test('every control of the page is used by a test in a browser', () => {
+  const page = readFileSync('src/page.html', 'utf8');
+  const controls = [...page.matchAll(/<(?:button|select|input|fieldset)\b[^>]*?\bid="([^"]+)"/g)].map((match) => match[1]!);
+  assert.ok(controls.length > 40, String(controls.length));
+  const tests = readdirSync('tests').filter((name) => name.endsWith('.browser.test.ts')).map((name) => readFileSync(`tests/${name}`, 'utf8')).join();
+  assert.deepEqual(controls.filter((id) => !new RegExp(`#${id}(?![\\w-])`).test(tests)), []);
 });
