@@ -58,7 +58,7 @@ export class Focus {
     close.addEventListener('click', () => this.look(null));
     const others = samples.annotations.filter((annotation) => annotation !== samples.label);
     const known = others.map((annotation) => `${annotation.name} ${inWords(valueOf(annotation, sample))}`);
-    const facts = [samples.labelOf(sample), ...known, `matched with about ${number(samples.perplexities[sample]!)} samples`, `${percent(samples.ownShare(sample))} with itself`];
+    const facts = [samples.labelOf(sample), ...known, `matched with about ${Number(samples.perplexities[sample]!.toPrecision(2))} samples`, `${percent(samples.ownShare(sample))} with itself`];
     return [
       el('div', { class: 'card-head' }, el('h3', {}, samples.id(sample)), close),
       el('p', { class: 'quiet' }, facts.filter((fact) => fact !== null).join(' \u00b7 ')),
