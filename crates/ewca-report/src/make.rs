@@ -16,7 +16,7 @@ use crate::report::{
 use crate::sample::{MOST_SAMPLES, shown_samples};
 use crate::words;
 
-/// The most samples that t-SNE is made of: it takes time and memory by their square.
+/// The most samples that t-SNE is made of: the lists of their neighbours are not among the memory that a report is said to take.
 pub const MOST_TSNE_SAMPLES: usize = 3000;
 /// The perplexity of t-SNE, and its largest part of the samples.
 const TSNE_PERPLEXITY: f64 = 30.0;
