@@ -145,7 +145,7 @@ fn what_cannot_be_reported_is_told_before_the_work() {
     other.failed_saying(&["other.csv: is not the table that ewca-out was fitted on", "fit this one with --report"]);
     shop.write("long.csv", common::numbers(3001, 2));
     let large = shop.run(&["fit", "long.csv", "--report", "r.html", "--tsne", "-o", "long"]);
-    large.failed_saying(&["r.html: --tsne takes time", "3001 are more than 3000", "leave it out"]);
+    large.failed_saying(&["r.html: --tsne is for up to 3000 samples, and there are 3001; leave it out"]);
     let nowhere = shop.run(&[&["fit", "data.csv", "-o", "new", "--report", "data.csv/r.html"], &COLUMNS[..]].concat());
     assert_eq!(nowhere.code, Some(1), "{nowhere:?}");
     assert!(!exists(&shop.path("new")) && !exists(&shop.path("long")));

@@ -15,9 +15,7 @@ pub enum Error {
         expected: usize,
     },
     /// t-SNE was asked for, of more samples than it is made for.
-    #[error(
-        "t-SNE takes time and memory by the square of the samples, and {samples} are more than {most}; leave it out"
-    )]
+    #[error("t-SNE is for up to {most} samples, and there are {samples}; leave it out")]
     TooManyForTsne {
         /// The samples.
         samples: usize,

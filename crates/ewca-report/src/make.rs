@@ -16,7 +16,7 @@ use crate::report::{
 use crate::sample::{MOST_SAMPLES, shown_samples};
 use crate::words;
 
-/// The most samples that t-SNE is made of: it takes time and memory by their square.
+/// The most samples that t-SNE is made of: the lists of their neighbours are not among the memory that a report is said to take.
 pub const MOST_TSNE_SAMPLES: usize = 3000;
 /// The perplexity of t-SNE, and its largest part of the samples.
 const TSNE_PERPLEXITY: f64 = 30.0;
@@ -221,18 +221,18 @@ impl Shown {
         let notes = [
             (
                 samples.len() < n,
-                format!("Shows {} of {n} samples, {evenly}. The fit was made of all of them.", samples.len()),
+                format!("This page shows {} of {n} samples, {evenly}. The fit used all of them.", samples.len()),
             ),
             (*drawn < k, format!("The embedding shows the first {drawn} of {k} components.")),
             (steps > 0 && slid < drawn, format!("The epsilon slider moves the first {slid} of {k} components.")),
             (
                 *coloured < features,
-                format!("{coloured} of {features} features can be coloured by: those that vary most."),
+                format!("Points can be coloured by {coloured} of {features} features: those that vary most."),
             ),
             (
                 *listed < features,
                 format!(
-                    "The loadings list {listed} of {features} features: those that load most. The file loadings.csv has all of them."
+                    "The loadings list {listed} of {features} features: those with the largest loadings. The file loadings.csv has all of them."
                 ),
             ),
         ];

@@ -27,7 +27,7 @@ pub fn verdict(model: &Model) -> String {
     let certificate = model.certificate();
     let ended = match model.termination() {
         Termination::Converged => "Converged".into(),
-        Termination::Stalled => "Not converged (no step lowers the loss any more)".into(),
+        Termination::Stalled => "Not converged (no step lowers the loss any further)".into(),
         other => format!("Not converged ({other})"),
     };
     let collapsed = if certificate.collapsed { "collapsed" } else { "not collapsed" };
@@ -35,7 +35,7 @@ pub fn verdict(model: &Model) -> String {
         let error = accuracy(near.marginal_error);
         let landmarks = near.landmarks;
         return format!(
-            "{ended}, for an approximate kernel ({landmarks} landmarks); by exact rows the plan is accurate to {error}; {collapsed}."
+            "{ended}, with an approximate kernel ({landmarks} landmarks); checked on exact rows, the plan is accurate to {error}; {collapsed}."
         );
     }
     format!("{ended}; plan accurate to {}; {collapsed}.", accuracy(certificate.marginal_error))
@@ -62,38 +62,38 @@ fn in_words(model: &Model, features: &[String], finding: &Finding) -> Option<Str
             }
         ),
         Finding::PoorApproximation(near) => format!(
-            "The kernel is approximate, and by exact rows of {} samples the plan is off by {}. Ask for more than {} landmarks, \
-             for a larger perplexity (it is {perplexity}), or for the exact kernel.",
+            "The kernel is approximate, and checked on exact rows of {} samples the plan is off by {}. Use more than {} landmarks, \
+             a larger perplexity (it is {perplexity}), or the exact kernel.",
             near.rows,
             part(near.marginal_error),
             near.landmarks
         ),
         Finding::Collapsed => format!(
-            "The fit has collapsed: epsilon is too large, and the components shrink the data instead of showing them. Ask for \
+            "The fit has collapsed: epsilon is too large, and the components no longer show how samples differ. Use \
              a smaller perplexity (it is {perplexity}) or a smaller epsilon (it is {epsilon})."
         ),
         Finding::PerplexityFloor { smallest } => format!(
-            "Samples repeat, and share with their copies whatever epsilon is: {} is the smallest perplexity that can be had, and the \
-             fit is just above it.",
+            "Some samples are copies of others, and copies are matched with each other whatever epsilon is: {} is the smallest \
+             possible perplexity, and the fit is just above it.",
             number(*smallest)
         ),
         Finding::PerplexityMissed { wanted } => format!(
-            "The perplexity is {perplexity}, not the {} that was wanted: the optimum jumps near epsilon {epsilon}, and no epsilon gives \
+            "The perplexity is {perplexity}, not the {} that was asked for: the optimum jumps near epsilon {epsilon}, and no epsilon gives \
              what lies between.",
             number(*wanted)
         ),
         Finding::SkippedMass { share } => format!(
-            "Samples that are far apart were left out, and their share of the plan may be as large as {}.",
+            "Pairs of samples that are far apart were left out of the plan; their share of it may be as large as {}.",
             accuracy(*share)
         ),
         Finding::DominantFeature { feature, variance } => format!(
-            "One feature, {}, has the first component to itself, with {} of the variance. If the features have different units, scale \
+            "One feature, {}, dominates the first component, with {} of the variance. If the features have different units, scale \
              them to unit variance (--scale unit-variance).",
             features.get(*feature).map_or_else(|| format!("number {}", feature + 1), String::clone),
             part(*variance)
         ),
         Finding::OmittedVariance { share } => format!(
-            "The fit worked with the leading principal axes; {} of the variance is outside of them, and the certificate looked there too.",
+            "The fit worked with the leading principal axes; {} of the variance is outside of them, and the fit was checked there too.",
             part(*share)
         ),
         // One that came with a later version of the library.
@@ -111,29 +111,33 @@ pub fn facts(model: &Model) -> Vec<Fact> {
         fact(
             "Components",
             format!("{} of {} possible", model.n_components(), model.rank()),
-            "the rank of the data is the most there can be",
+            "at most the rank of the data",
         ),
         fact(
             "Epsilon",
             number(model.epsilon()),
-            "how far mass spreads, in squared units of the data; towards 0 it is PCA",
+            "how widely each sample is matched, in squared units of the data; towards 0 the result is PCA",
         ),
         fact(
             "Perplexity",
-            format!("{} (rows {} to {})", number(spread.overall), number(spread.min), number(spread.max)),
-            "over how many samples each one spreads: by the mean entropy, and at the extremes",
+            format!("{} ({} to {})", number(spread.overall), number(spread.min), number(spread.max)),
+            "how many samples each one is matched with: by the mean entropy, and (in brackets) the fewest and the most",
         ),
-        fact("Distance to PCA", number(model.distance_to_pca()), "between the subspaces; 0 is the same"),
+        fact(
+            "Distance to PCA",
+            number(model.distance_to_pca()),
+            "between the two subspaces; 0 means that they are the same",
+        ),
         fact(
             "Relative gradient",
             accuracy(certificate.relative_gradient),
-            "how far any component is from being stationary, relative to itself",
+            "how much any component could still improve, relative to its size; near 0 the fit has converged",
         ),
-        fact("Marginal error", accuracy(certificate.marginal_error), "how far the plan is from being a plan"),
+        fact("Marginal error", accuracy(certificate.marginal_error), "error in the plan's row and column sums"),
         fact(
             "Duality gap",
             accuracy(certificate.duality_gap),
-            "the most that the plan can cost beyond the optimum, in units of the loss",
+            "by how much the plan may cost more than the best one, in units of the loss",
         ),
         fact(
             "Loss",
@@ -148,14 +152,14 @@ pub fn facts(model: &Model) -> Vec<Fact> {
                 model.iterations(),
                 model.kernel_passes()
             ),
-            "what the fit took",
+            "how the fit was computed",
         ),
     ];
     if let Some(near) = &certificate.approximation {
         facts.push(fact(
             "Approximate kernel",
             format!("{} landmarks, plan off by {}", near.landmarks, accuracy(near.marginal_error)),
-            "by the exact rows of a sample, as is the perplexity; what else is said of the plan holds for the approximate kernel",
+            "checked on exact rows of some samples, as is the perplexity; all else about the plan is that of the approximate kernel",
         ));
     }
     facts

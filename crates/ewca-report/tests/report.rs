@@ -351,7 +351,7 @@ fn more_samples_than_there_is_room_for_are_thinned_with_a_note() {
     let unlabelled = Subject { annotations: &[], ..subject(&clouds, &samples, &fits) };
     let report = Report::new(&unlabelled).unwrap();
     assert_eq!((report.shown, report.data.samples), (2000, 2400));
-    assert_eq!(report.notes[0], "Shows 2000 of 2400 samples, evenly spaced. The fit was made of all of them.");
+    assert_eq!(report.notes[0], "This page shows 2000 of 2400 samples, evenly spaced. The fit used all of them.");
     assert_eq!(report.ids.as_ref().unwrap().len(), 2000);
     assert_eq!(shorts(&report.views[0].columns[0].values).len(), 2000);
     let partners = STANDARD.decode(&report.partners.samples).unwrap();
@@ -390,7 +390,7 @@ fn of_many_features_those_that_vary_most_can_be_coloured_by() {
     let mut first: Vec<&str> = report.features[..3].iter().map(|feature| feature.name.as_str()).collect();
     first.sort_unstable();
     assert_eq!((report.features.len(), first), (50, vec!["feature 33", "feature 59", "feature 7"]));
-    assert!(report.notes.join(" ").contains("50 of 60 features can be coloured by: those that vary most"));
+    assert!(report.notes.join(" ").contains("Points can be coloured by 50 of 60 features: those that vary most"));
 }
 
 #[test]

@@ -96,9 +96,8 @@ impl ReportWish {
     /// Makes sure that it can be fulfilled: a long fit should not find out at its end.
     pub fn check_writable(&self, samples: usize) -> Result<(), Failure> {
         if self.tsne && samples > MOST_TSNE_SAMPLES {
-            let problem = format!(
-                "--tsne takes time and memory by the square of the samples, and {samples} are more than {MOST_TSNE_SAMPLES}; leave it out"
-            );
+            let problem =
+                format!("--tsne is for up to {MOST_TSNE_SAMPLES} samples, and there are {samples}; leave it out");
             return Err(Failure::Unfit { file: self.file.display().to_string(), problem });
         }
         check_writable(&self.file)

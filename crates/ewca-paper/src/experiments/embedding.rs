@@ -36,7 +36,7 @@ pub fn run(study: &Study<'_>, model: &Model, watch: Watch<'_>) -> Result<Experim
     let table = tabulated(study, &before, &after);
     Ok(ExperimentReport {
         title: format!("Figure 4: embedding of {}", study.name),
-        text: "Exact t-SNE from the principal axes: the same picture in every run. It is a picture, not a measurement."
+        text: "t-SNE from the principal axes: the same picture in every run. It is a picture, not a measurement."
             .into(),
         facts: vec![
             Comparison::new(

@@ -35,15 +35,17 @@ export function pathCharts(report: Report, current: () => number | null, chosen:
   const shadedFrom = collapseFrom(steps);
   byId('collapse-note').textContent = shadedFrom === null
     ? 'None of them has collapsed.'
-    : 'In the shaded part the fit has collapsed: components shrink the data instead of showing them.';
+    : 'In the shaded part the fit has collapsed: the components no longer show how samples differ.';
+  const hasErrors = steps.some((step) => step.error !== null);
+  byId('error-note').textContent = hasErrors ? 'The neighbour error counts samples whose nearest neighbour is of another class.' : '';
   const common = { x: steps.map((step) => step.epsilon), xLabel: 'epsilon', logX: true, shadedFrom, current, chosen };
   const plots = [
     card(host, { ...common, title: 'Loss', y: steps.map((step) => step.loss) }, `${stem}-path-loss`),
     card(host, { ...common, title: 'Perplexity', y: steps.map((step) => step.perplexity) }, `${stem}-path-perplexity`),
     card(host, { ...common, title: 'Explained variance', y: steps.map((step) => step.explained), show: percentTick }, `${stem}-path-explained`),
   ];
-  if (steps.some((step) => step.error !== null)) {
-    plots.push(card(host, { ...common, title: '1-NN error', y: steps.map((step) => step.error), show: percentTick }, `${stem}-path-error`));
+  if (hasErrors) {
+    plots.push(card(host, { ...common, title: 'Neighbour error', y: steps.map((step) => step.error), show: percentTick }, `${stem}-path-error`));
   }
   return plots;
 }
@@ -52,8 +54,8 @@ export function convergence(report: Report): uPlot[] {
   const { passes, loss, gradient, marginal, sought } = report.convergence;
   const host = byId('convergence-charts');
   const stem = fileStem(report.data.name);
-  byId('convergence-note').textContent = 'How the fit came about, against passes over the kernel, the unit of work.'
-    + (sought ? ' Epsilon moved on the way, since a perplexity was asked for, so the loss may rise.' : '');
+  byId('convergence-note').textContent = 'How the fit converged, by kernel passes (a measure of the work done).'
+    + (sought ? ' Epsilon changed during the search for the perplexity that was asked for, so the loss may rise.' : '');
   if (!passes.length) return [];
   const common = { x: passes, xLabel: 'kernel passes' };
   return [

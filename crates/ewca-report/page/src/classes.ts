@@ -11,7 +11,7 @@ export function classes(report: Report): void {
   const names = classes.silhouettes.map((entry) => entry.name);
   byId('classes').hidden = false;
   const stem = fileStem(report.data.name);
-  byId('classes-note').textContent = `Do the scores keep the classes apart? The nearest other sample is of another class for ${percent(classes.ewca.error)} of ${counted(classes.asked, 'sample')} by EWCA's scores, and for ${percent(classes.pca.error)} by PCA's.`;
+  byId('classes-note').textContent = `How well do the scores separate the classes? The nearest neighbour is of another class for ${percent(classes.ewca.error)} of ${counted(classes.asked, 'sample')} with EWCA, and for ${percent(classes.pca.error)} with PCA.`;
   let matrix: SVGElement | null = null;
   const show = (key: string): void => {
     const { counts } = classes[key as keyof Pick<Classes, 'ewca' | 'pca'>];

@@ -3,8 +3,7 @@
 /** Okabe and Ito's, in the order of the project's other figures. */
 const FEW_LIGHT = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#333333', '#56b4e9', '#d55e00', '#8c8c8c'];
 const FEW_DARK = ['#4ea5e0', '#f0b429', '#2fc79b', '#e59ac4', '#f2f2f2', '#9ad6ff', '#ff7f3f', '#a5a5a5'];
-/** For more classes than that: chosen by search, so that any two differ as much as can be for all eyes. The next twelve are paler, and those
- * after them darker. */
+/** For more classes than that: chosen by search, so that any two differ as much as can be for all eyes. After them come shades of these. */
 const MANY_LIGHT = ['#0072b2', '#e69f00', '#007755', '#ff2277', '#4422aa', '#99dd77', '#d55e00', '#ff99ff', '#664411', '#0000ff', '#662255', '#ff22ff'];
 const MANY_DARK = ['#4ea5e0', '#f0b429', '#009966', '#ff11aa', '#9922ff', '#aaff77', '#ff7f3f', '#ffaabb', '#66ffff', '#ee0044', '#7766dd', '#eeeebb'];
 
@@ -19,16 +18,17 @@ export function classColours(classes: { names: string[]; colours: string[] | nul
   if (classes.colours) return classes.colours;
   const few = count <= FEW_LIGHT.length;
   const base = few ? (dark ? FEW_DARK : FEW_LIGHT) : dark ? MANY_DARK : MANY_LIGHT;
-  return Array.from({ length: count }, (_, at) => shaded(base[at % base.length]!, Math.floor(at / base.length) % 3));
+  return Array.from({ length: count }, (_, at) => shaded(base[at % base.length]!, Math.floor(at / base.length) % 4, dark));
 }
 
 export const missingColour = (dark: boolean): string => (dark ? '#5d6470' : '#b9bfc7');
 
-/** A colour as it is, paler, or darker. */
-function shaded(colour: string, tier: number): string {
+/** A colour as it is; then further from the page, greyer, and last, and less, nearer to the page, where it is harder to see. */
+function shaded(colour: string, tier: number, dark: boolean): string {
   if (tier === 0) return colour;
-  const towards = tier === 1 ? 255 : 0;
-  const mixed = rgb(colour).map((value) => Math.round(value + (towards - value) * 0.45));
+  const [ink, paper] = dark ? [255, 0] : [0, 255];
+  const [towards, part] = tier === 1 ? [ink, 0.45] : tier === 2 ? [128, 0.55] : [paper, 0.3];
+  const mixed = rgb(colour).map((value) => Math.round(value + (towards - value) * part));
   return `#${mixed.map((value) => value.toString(16).padStart(2, '0')).join('')}`;
 }
 

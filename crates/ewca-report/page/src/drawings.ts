@@ -4,6 +4,8 @@ import { svg } from './dom';
 import { count, number, percent } from './text';
 
 const ROW = 22;
+/** Cells of the confusion matrix with a larger part than this are so dark (or, on a dark page, so light) that their number is in reverse. */
+const STRONG = 0.75;
 /** Letters of a name that stands above a column. */
 const MOST_LETTERS = 14;
 
@@ -103,7 +105,7 @@ export function confusionMatrix(names: string[], counts: number[][], label: stri
     const [x, y] = [left + j * size, top + i * size];
     const cell = svg('rect', { x: x + 1, y: y + 1, width: size - 2, height: size - 2, rx: 3, class: i === j ? 'right' : 'wrong', 'fill-opacity': value ? 0.12 + 0.88 * part : 0.04 });
     titled(cell, `${names[i]} with a nearest neighbour of ${names[j]}: ${count(value)} (${percent(part)})`);
-    const shown = text(x + size / 2, y + size / 2 + 4, value || roomy ? String(value) : '', value && part > 0.55 ? 'strong' : 'value', 'middle');
+    const shown = text(x + size / 2, y + size / 2 + 4, value || roomy ? String(value) : '', value === 0 ? 'value' : part > STRONG ? 'strong' : 'number', 'middle');
     return svg('g', {}, cell, shown);
   }));
   const above = (name: string, x: number): SVGElement => {

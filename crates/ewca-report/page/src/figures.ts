@@ -21,8 +21,19 @@ export function savePng(name: string, title: string, canvas: HTMLCanvasElement):
 
 const STYLED = ['fill', 'stroke', 'stroke-width', 'stroke-dasharray', 'font-family', 'font-size', 'font-weight', 'text-anchor', 'opacity'];
 
-/** The text of an SVG file: the drawing with the style that it has on the page. */
+/** The text of an SVG file: the drawing with the style that it has on a light page, since paper is white. */
 function svgText(drawing: SVGElement): string {
+  const { dataset } = document.documentElement;
+  const theme = dataset['theme'];
+  dataset['theme'] = 'light';
+  const copy = styledCopy(drawing);
+  if (theme === undefined) delete dataset['theme'];
+  else dataset['theme'] = theme;
+  const box = drawing.getAttribute('viewBox')?.split(' ') ?? ['0', '0', '600', '400'];
+  return fileText(copy, box[2]!, box[3]!);
+}
+
+function styledCopy(drawing: SVGElement): SVGElement {
   const copy = drawing.cloneNode(true) as SVGElement;
   const originals = [drawing, ...drawing.querySelectorAll<SVGElement>('*')];
   const copies = [copy, ...copy.querySelectorAll<SVGElement>('*')];
@@ -31,8 +42,7 @@ function svgText(drawing: SVGElement): string {
     for (const name of STYLED) copies[at]!.setAttribute(name, style.getPropertyValue(name));
     copies[at]!.removeAttribute('class');
   });
-  const box = drawing.getAttribute('viewBox')?.split(' ') ?? ['0', '0', '600', '400'];
-  return fileText(copy, box[2]!, box[3]!);
+  return copy;
 }
 
 /** The text of an SVG file of this size. */

@@ -18,7 +18,7 @@ export function overview(report: Report, samples: Samples): void {
   byId('warnings').append(...report.warnings.map((warning) => el('p', { class: 'banner warning', role: 'alert' }, el('strong', {}, 'Warning. '), warning)));
   const verdict = byId('verdict');
   verdict.classList.add(report.sound ? 'good' : 'warning');
-  verdict.append(el('strong', {}, report.sound ? 'Fit OK. ' : 'Take care. '), report.verdict);
+  verdict.append(el('strong', {}, report.sound ? 'Fit OK. ' : 'Caution. '), report.verdict);
   byId('facts').append(...report.facts.flatMap((fact) => [
     el('dt', {}, fact.name),
     el('dd', {}, fact.value, el('small', {}, fact.meaning)),

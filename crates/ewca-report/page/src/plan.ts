@@ -23,14 +23,14 @@ export function plan(report: Report, { label }: Samples): PlanSection {
     byId('heat-middle').textContent = percent(view.top / 2);
     byId('heat-top').textContent = `\u2265 ${percent(view.top)}`;
     byId('plan-note').textContent = (map.single ? 'One row for each sample; every row sums to 100%. ' : 'Means over blocks of samples. ')
-      + (map.squares.length ? 'Coloured squares are the classes. ' : '') + 'The scale is a square root, so that small shares are seen.';
+      + (map.squares.length ? 'Coloured squares are the classes. ' : '') + 'Colours follow the square root of the share, so that small shares are visible.';
   };
   segments(byId('orders'), report.heat_maps.map((candidate) => [candidate.key, ORDERS[candidate.key]]), map.key, show);
   show(map.key);
   byId('plan-in').addEventListener('click', () => view.zoom(0.6));
   byId('plan-out').addEventListener('click', () => view.zoom(1 / 0.6));
   byId('plan-reset').addEventListener('click', () => view.reset());
-  byId('plan-png').addEventListener('click', () => savePng(`${fileStem(report.data.name)}-plan`, `Plan of ${report.data.name}`, view.canvas));
+  byId('plan-png').addEventListener('click', () => savePng(`${fileStem(report.data.name)}-plan`, `Transport plan of ${report.data.name}`, view.canvas));
   const restyle = (): void => {
     byId('heat-scale').style.background = heatGradient(isDark());
     view.recolour();

@@ -25,7 +25,7 @@ export function lines(components: Component[], chance: Chance | null): Line[] {
   const drawn: Line[] = [
     { kind: 'ewca', name: 'EWCA', parts: ewca, dotted: true },
     // Beside chance the small ones count, which a sum would press down.
-    ...(chance ? [] : [{ kind: 'ewca dotted', name: 'EWCA so far', parts: together, dotted: false }]),
+    ...(chance ? [] : [{ kind: 'ewca dotted', name: 'EWCA, cumulative', parts: together, dotted: false }]),
     { kind: 'pca', name: 'PCA', parts: chance?.variances ?? components.map((component) => component.pca_ratio), dotted: true },
   ];
   if (eigenvalues.every((value) => value !== null)) drawn.push({ kind: 'eigenvalues', name: 'eigenvalues of M', parts: eigenvalues, dotted: true });

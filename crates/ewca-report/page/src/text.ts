@@ -9,6 +9,11 @@ export function number(value: number): string {
   return value.toFixed(Math.max(0, 3 - Math.floor(Math.log10(size))));
 }
 
+/** A probability: two digits are all that permutations give. */
+export function probability(value: number): string {
+  return value >= 0.001 ? String(Number(value.toPrecision(2))) : value.toExponential(1);
+}
+
 /** A part of 1 as a percentage, with digits enough for small ones. */
 export function percent(part: number): string {
   const value = 100 * part;

@@ -35,7 +35,7 @@ describe('annotations', () => {
     assert.equal(await page.locator('#legend .hint').textContent(), '20 missing, in grey');
     await page.locator('#find').fill('21');
     await page.locator('#find').blur();
-    assert.match((await page.locator('#sample p').first().textContent())!, /^cloud 8 · batch missing · age 40\.00 · spreads over/);
+    assert.match((await page.locator('#sample p').first().textContent())!, /^cloud 8 · batch missing · age 40\.00 · matched with about/);
     await page.locator('#colour').selectOption('none');
     assert.equal(await page.locator('#legend > *').count(), 0);
     await close(page);
@@ -43,13 +43,15 @@ describe('annotations', () => {
 
   test('covariates are listed, the clearest first', async () => {
     const page = await openMade(400, 12);
-    assert.equal(await page.locator('#covariates-head').textContent(), '2 effects of 3 beyond chance (p < 0.05)');
+    assert.equal(await page.locator('#covariates-head').textContent(), '2 of 3 associations are significant (p < 0.05)');
     const rows = (await page.locator('#covariates-table tbody tr').allInnerTexts()).map((row) => row.split(/\t/).map((cell) => cell.trim()));
-    assert.deepEqual(rows[0], ['ewca1', 'cloud', 'eta squared', '0.93', '0.001000']);
-    assert.deepEqual(rows[2], ['ewca1', 'age', 'rank correlation', '-0.02', '0.8000']);
+    assert.deepEqual(rows[0], ['ewca1', 'cloud', 'eta squared', '0.93', '0.001']);
+    assert.deepEqual(rows[2], ['ewca1', 'age', 'rank correlation', '-0.02', '0.8']);
     assert.equal(await page.locator('#covariates-table tr.clear').count(), 2);
+    const sides = await page.locator('#covariates-table tbody tr:first-child > *').evaluateAll((cells) => cells.map((cell) => getComputedStyle(cell).textAlign));
+    assert.deepEqual(sides, ['left', 'left', 'left', 'right', 'right'], 'words begin at the left, numbers end at the right');
     const { bytes } = await download(page, '#covariates-csv');
-    assert.match(bytes.toString(), /^component,column,effect,size,p \(corrected\)\r\newca1,cloud,eta squared,0\.93,0\.001\r\n/);
+    assert.match(bytes.toString(), /^component,annotation,measure,effect size,p \(corrected\)\r\newca1,cloud,eta squared,0\.93,0\.001\r\n/);
     await close(page);
   });
 
@@ -76,6 +78,7 @@ describe('annotations', () => {
 
   test('one class, twelve and forty: legends that fit, on a phone, in the dark, on paper', async () => {
     const phone = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, hasTouch: true, isMobile: true };
+    const sheets: number[] = [];
     for (const classes of [1, 12, 40]) {
       for (const [kind, options] of [['light', {}], ['dark', { colorScheme: 'dark' as const }], ['phone', phone]] as const) {
         const page = await openMade(600, classes, options);
@@ -86,14 +89,23 @@ describe('annotations', () => {
         assert.ok(inner! <= outer!, `nothing to scroll sideways with ${classes} on ${kind}`);
         const legend = (await page.locator('#legend').boundingBox())!;
         assert.ok(legend.height < 420, 'a long legend scrolls');
+        if (classes === 12 && kind !== 'phone') {
+          const hidden = await page.locator('#legend ul').evaluate((list) => list.scrollHeight - list.clientHeight);
+          assert.equal(hidden, 0, 'twelve classes have room beside the plot');
+        }
         await page.screenshot({ path: join(VIEWS, `classes-${classes}-${kind}.png`), fullPage: true });
         if (kind === 'light') {
           await page.emulateMedia({ media: 'print' });
           await page.waitForTimeout(100);
           await page.screenshot({ path: join(VIEWS, `classes-${classes}-print.png`), fullPage: true });
+          const shown = await page.locator('#legend li').evaluateAll((entries) => entries.filter((entry) => entry.getBoundingClientRect().height > 0).length);
+          assert.equal(shown, classes, 'with all its entries');
+          const pdf = await page.pdf({ path: join(VIEWS, `classes-${classes}-print.pdf`), format: 'A4', printBackground: true });
+          sheets.push(pdf.toString('latin1').match(/\/Type \/Page\b(?!s)/g)!.length);
         }
         await close(page);
       }
     }
+    assert.ok(sheets[0]! > 3 && sheets.every((count) => count === sheets[0]), `the plot and its legend stay on the first sheet: ${sheets}`);
   });
 });

@@ -71,7 +71,7 @@ describe('embedding', () => {
     await over.scrollIntoViewIfNeeded();
     await over.hover({ position: await position(page, 0) });
     const tip = (await page.locator('#tip').innerText()).split('\n');
-    assert.deepEqual(tip.slice(0, 4), ['train_01', 'EWS', 'spreads to', 'train_02 EWS 33.4%']);
+    assert.deepEqual(tip.slice(0, 4), ['train_01', 'EWS', 'matched with', 'train_02 EWS 33.4%']);
     await over.hover({ position: { x: 3, y: 3 } });
     assert.equal(await page.locator('#tip').isVisible(), false);
     const without = await picture(page, SCATTER);
@@ -90,7 +90,7 @@ describe('embedding', () => {
     await page.locator('#find').fill('train_44');
     await page.locator('#find').blur();
     assert.equal(await page.locator('#sample h3').textContent(), 'train_44');
-    assert.match((await page.locator('#status').textContent())!, /^train_44, NB; strongest partner train_45$/);
+    assert.match((await page.locator('#status').textContent())!, /^train_44, NB; best match train_45$/);
     await close(page);
   });
 
@@ -264,7 +264,7 @@ describe('path', () => {
     await settle(page);
     const first = await positions(page);
     assert.notDeepEqual(first, before);
-    assert.match((await page.locator('#epsilon-text').textContent())!, /^epsilon 3\.2\d+ · perplexity 1\.0\d+ · explained 48\.3% · 1-NN error 1\.6%$/);
+    assert.match((await page.locator('#epsilon-text').textContent())!, /^epsilon 3\.2\d+ · perplexity 1\.0\d+ · explained variance 48\.3% · neighbour error 1\.6%$/);
     assert.notEqual(await picture(page, '#path-charts .chart:nth-child(2) canvas'), marked, 'the mark has moved');
     // The first step is PCA, nearly.
     await page.locator('#views label', { hasText: 'PCA' }).click();
@@ -282,7 +282,7 @@ describe('path', () => {
 
   test('four charts, shaded where the path collapses; a click chooses', async () => {
     const page = await openDemo();
-    assert.deepEqual(await page.locator('#path-charts h3').allTextContents(), ['Loss', 'Perplexity', 'Explained variance', '1-NN error']);
+    assert.deepEqual(await page.locator('#path-charts h3').allTextContents(), ['Loss', 'Perplexity', 'Explained variance', 'Neighbour error']);
     for (let at = 1; at <= 4; at++) {
       const canvas = `#path-charts .chart:nth-child(${at}) canvas`;
       assert.ok((await pixels(page, canvas, [251, 228, 216])) > 300, 'the shade');

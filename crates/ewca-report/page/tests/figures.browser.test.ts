@@ -147,6 +147,64 @@ describe('over the points', () => {
     await close(again);
   });
 
+  test('three components turned by keys', async () => {
+    const page = await openDemo({ reducedMotion: 'reduce' });
+    /** How the cloud is turned, from where its points are: least squares for the cosine and the sine of both angles. */
+    const angles = (): Promise<{ yaw: number; pitch: number }> => page.evaluate(() => {
+      const { report, embedding } = window.ewcaReport;
+      const [x, y, z] = report.views[0]!.columns.slice(0, 3).map(({ low, high, values }) => {
+        const raw = atob(values);
+        return Array.from({ length: 63 }, (_, i) => low + ((high - low) * (raw.charCodeAt(2 * i) + 256 * raw.charCodeAt(2 * i + 1))) / 65535);
+      }) as [number[], number[], number[]];
+      const { goal } = embedding.scatter;
+      const dot = (a: ArrayLike<number>, b: number[]): number => b.reduce((sum, value, i) => sum + value * a[i]!, 0);
+      const solved = (a: number[], b: number[], of: ArrayLike<number>): [number, number] => {
+        const [aa, ab, bb, av, bv] = [dot(a, a), dot(a, b), dot(b, b), dot(of, a), dot(of, b)];
+        return [(bb * av - ab * bv) / (aa * bb - ab * ab), (aa * bv - ab * av) / (aa * bb - ab * ab)];
+      };
+      const [cos, sin] = solved(x, z, goal.x);
+      const depth = z.map((value, i) => value * cos - x[i]! * sin);
+      const [up, towards] = solved(y, depth, goal.y);
+      const degrees = 180 / Math.PI;
+      return { yaw: degrees * Math.atan2(sin, cos), pitch: degrees * Math.atan2(-towards, up) };
+    });
+    const view = (): Promise<{ x0: number; x1: number }> => page.evaluate(() => window.ewcaReport.embedding.scatter.view());
+    await page.locator('#z-axis').selectOption({ label: 'ewca3' });
+    const [start, home] = [await angles(), await view()];
+    await page.locator('#scatter').focus();
+    for (const [key, yaw, pitch] of [['ArrowRight', 10, 0], ['ArrowRight', 20, 0], ['ArrowDown', 20, 10], ['ArrowLeft', 10, 10], ['ArrowUp', 10, 0]] as const) {
+      await page.keyboard.press(key);
+      const now = await angles();
+      assert.ok(Math.abs(now.yaw - start.yaw - yaw) < 0.2 && Math.abs(now.pitch - start.pitch - pitch) < 0.2, `${key}: ${JSON.stringify([start, now])}`);
+    }
+    assert.deepEqual(await view(), home, 'the cloud turns, the window stays');
+    await page.keyboard.press('+');
+    await page.waitForTimeout(50);
+    const near = await view();
+    assert.ok(Math.abs((near.x1 - near.x0) / (home.x1 - home.x0) - 0.8) < 1e-9);
+    await page.keyboard.press('ArrowRight');
+    assert.deepEqual(await view(), near, 'who has zoomed in stays there');
+    await page.keyboard.press('-');
+    await page.waitForTimeout(50);
+    assert.ok(Math.abs((await view()).x0 / home.x0 - 1) < 1e-9);
+    // Both ways to reset turn the cloud back as well.
+    for (const reset of [() => page.keyboard.press('0'), () => page.locator('#reset').click()]) {
+      await page.locator('#scatter').focus();
+      await page.keyboard.press('ArrowRight');
+      await page.keyboard.press('+');
+      await reset();
+      await page.waitForTimeout(50);
+      assert.deepEqual([await angles(), await view()], [start, home]);
+    }
+    await page.locator('#z-axis').selectOption({ label: 'none' });
+    const flat = await view();
+    await page.locator('#scatter').focus();
+    await page.keyboard.press('ArrowRight');
+    await page.waitForTimeout(50);
+    assert.ok((await view()).x0 > flat.x0, 'without a third axis the window moves');
+    await close(page);
+  });
+
   test('pairs of components at a glance', async () => {
     const page = await openDemo();
     assert.equal(await page.locator('#pairs button').count(), 10);
@@ -157,6 +215,10 @@ describe('over the points', () => {
     await page.locator('#colour').selectOption('none');
     await page.waitForTimeout(50);
     assert.equal(await pixels(page, '#pairs canvas', [230, 159, 0]), 0, 'they follow the colours');
+    // On a phone both names of a pair are still there.
+    await page.setViewportSize({ width: 390, height: 844 });
+    const cut = await page.locator('#pairs span').evaluateAll((names) => names.filter((name) => name.scrollWidth > name.clientWidth).map((name) => name.textContent));
+    assert.deepEqual(cut, []);
     await close(page);
   });
 });
@@ -223,7 +285,7 @@ describe('figures to keep', () => {
     execFileSync(needed('EWCA_MADE'), ['20000', file, '40']);
     const page = await open(file);
     const svg = await figure(page);
-    assert.equal([...svg.matchAll(/<path /g)].length, 36, '36 colours, of which four are of two classes');
+    assert.equal([...svg.matchAll(/<path /g)].length, 40, 'forty classes have forty colours');
     assert.equal([...svg.matchAll(/h0/g)].length, 20_000);
     assert.ok(svg.length < 1_000_000, String(svg.length));
     writeFileSync(join(VIEWS, 'figure-many.svg'), svg);

@@ -42,7 +42,7 @@ describe('overview', () => {
     const order = await page.locator('main > section').evaluateAll((sections) => sections.map((section) => section.id));
     assert.deepEqual([order[0], ...order.slice(-2)], ['embedding', 'fit', 'about']);
     const links = await page.locator('#contents a').allTextContents();
-    assert.deepEqual(links, ['Embedding', 'Along epsilon', 'Components', 'Plan', 'Loadings', 'Classes', 'Covariates', 'The fit', 'About']);
+    assert.deepEqual(links, ['Embedding', 'Choice of epsilon', 'Components', 'Transport plan', 'Loadings', 'Classes', 'Covariates', 'The fit', 'About']);
     assert.match((await page.locator('#licences').textContent())!, /uPlot[^]*MIT License/);
     await close(page);
   });
@@ -53,7 +53,7 @@ describe('overview', () => {
     execFileSync(EWCA, ['fit', join(folder, 'plain.csv'), '-q', '--epsilon', '500', '--allow-unconverged', '-o', join(folder, 'plain'), '--report', join(folder, 'plain.html')], { stdio: 'ignore' });
     const page = await open(join(folder, 'plain.html'));
     assert.match((await page.locator('main > .title + #warnings > :first-child').textContent())!, /^Warning\. The fit has collapsed: epsilon is too large/);
-    assert.match((await page.locator('#verdict').textContent())!, /^Take care\..*; collapsed\.$/);
+    assert.match((await page.locator('#verdict').textContent())!, /^Caution\..*; collapsed\.$/);
     for (const absent of ['#path', '#classes', '#slider']) assert.equal(await page.locator(absent).isVisible(), false, absent);
     assert.deepEqual(await page.locator('#views label').allTextContents(), ['EWCA', 'PCA', 'Barycentric']);
     assert.deepEqual(await page.locator('#orders label').allTextContents(), ['Similarity']);
@@ -181,6 +181,49 @@ describe('classes and convergence', () => {
     await close(page);
   });
 
+  test('numbers of the confusion matrix can be read on their cells, light and dark', async () => {
+    // Of 20 samples in each row, from none to all are in the right class.
+    const counts = Array.from({ length: 11 }, (_, i) => Array.from({ length: 11 }, (_, j) => (i === j ? 2 * i : j === (i + 1) % 11 ? 20 - 2 * i : 0)));
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const page = await openDemo({ colorScheme });
+      const worst = await page.evaluate((counts) => {
+        const { report } = window.ewcaReport;
+        report.classes!.ewca.counts = counts;
+        document.querySelector<HTMLInputElement>('#confusion-of input[value=pca]')!.click();
+        document.querySelector<HTMLInputElement>('#confusion-of input[value=ewca]')!.click();
+        const channels = (colour: string): number[] => colour.match(/[\d.]+/g)!.slice(0, 3).map(Number);
+        const luminance = (colour: number[]): number => {
+          const [r, g, b] = colour.map((value) => (value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4)) as [number, number, number];
+          return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+        };
+        const card = channels(getComputedStyle(document.querySelector('#confusion')!.closest('.card')!).backgroundColor);
+        return [...document.querySelectorAll('#confusion g')].map((cell) => {
+          const [rect, text] = [cell.querySelector('rect')!, cell.querySelector('text')!];
+          const { fill, fillOpacity } = getComputedStyle(rect);
+          const shown = channels(fill).map((value, at) => card[at]! + (value - card[at]!) * Number(fillOpacity));
+          const [low, high] = [luminance(shown), luminance(channels(getComputedStyle(text).fill))].sort((a, b) => a - b) as [number, number];
+          return { number: text.textContent, part: fillOpacity, contrast: (high + 0.05) / (low + 0.05) };
+        }).sort((a, b) => a.contrast - b.contrast)[0]!;
+      }, counts);
+      assert.ok(worst.contrast > 3, `${colorScheme}: ${JSON.stringify(worst)}`);
+      await close(page);
+    }
+  });
+
+  test('drawings are saved in the colours of paper, also from a dark page', async () => {
+    const page = await openDemo({ colorScheme: 'dark' });
+    const before = await page.locator('#variance text').first().evaluate((text) => getComputedStyle(text).fill);
+    const svg = (await download(page, '#variance-svg')).bytes.toString();
+    assert.match(svg, /<text[^>]*fill="rgb\(27, 31, 36\)"/);
+    assert.ok(svg.includes('fill="rgb(0, 114, 178)"') && !svg.includes(before), 'nothing is as on the page');
+    assert.equal(await page.locator('#variance text').first().evaluate((text) => getComputedStyle(text).fill), before, 'which stays dark');
+    await page.locator('#theme').click();
+    await page.locator('#theme').click();
+    await download(page, '#scree-svg');
+    assert.equal(await page.locator('html').getAttribute('data-theme'), 'dark', 'also where the reader has chosen so');
+    await close(page);
+  });
+
   test('names beside the confusion matrix do not overlap', async () => {
     const kinds = ['fibroblast of the lung', 'endothelial cell', 'natural killer cell', 'monocyte', 'regulatory T cell', 'plasma cell', 'B', 'mast cell', 'goblet cell'];
     const lines = Array.from({ length: 90 }, (_, i) => `${kinds[i % 9]},${Math.sin(i * 1.7) + (i % 9)},${Math.cos(i * 2.3)},${Math.sin(i * 0.37 + 1) - (i % 3)}`);
@@ -243,7 +286,7 @@ describe('everywhere', () => {
     await dark.waitForTimeout(100);
     assert.equal(await background(dark), 'rgb(255, 255, 255)');
     assert.ok((await pixels(dark, SCATTER, [0, 114, 178])) > 100, 'paper has the light colours');
-    for (const control of ['.top', '.controls', '#epsilon', '.save']) assert.equal(await dark.locator(control).first().isVisible(), false, control);
+    for (const control of ['.top', '.controls', '#epsilon', '.save', '.keys', '.screen', '.slider .ends > span']) assert.equal(await dark.locator(control).first().isVisible(), false, control);
     await dark.screenshot({ path: join(VIEWS, 'print.png'), fullPage: true });
     await dark.pdf({ path: join(VIEWS, 'print.pdf'), format: 'A4', printBackground: true });
     await close(dark);

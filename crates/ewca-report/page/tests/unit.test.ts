@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync, readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { floats, numbers, shorts, words } from '../src/arrays';
 import { collapseFrom } from '../src/charts';
@@ -11,7 +12,7 @@ import { arrows, byName, longest } from '../src/embedding/arrows';
 import { Turn, reach } from '../src/embedding/turn';
 import { crc } from '../src/raster';
 import { flow, inWords, lines } from '../src/scree';
-import { count, counted, csv, csvCell, fileStem, number, percent, tick, ticks } from '../src/text';
+import { count, counted, csv, csvCell, fileStem, number, percent, probability, tick, ticks } from '../src/text';
 
 const base64 = (bytes: number[]): string => Buffer.from(bytes).toString('base64');
 
@@ -23,6 +24,10 @@ test('arrays are little-endian', () => {
   const wide = numbers({ low: -Number.MAX_VALUE, high: Number.MAX_VALUE, values: base64([0, 0, 255, 255]) });
   assert.deepEqual([...wide], [-Number.MAX_VALUE, Number.MAX_VALUE]);
   assert.equal(shorts('').length, 0);
+});
+
+test('probabilities have two digits', () => {
+  assert.deepEqual([1, 0.8, 0.0431, 0.001, 0.00012345].map(probability), ['1', '0.8', '0.043', '0.001', '1.2e-4']);
 });
 
 test('cells that look like formulas stay text', () => {
@@ -138,6 +143,22 @@ test('the colours of classes are told apart by every eye', () => {
   }
 });
 
+test('the colours of classes can be seen on the page', () => {
+  // The relative luminance and the contrast of WCAG.
+  const luminance = (colour: string): number => {
+    const [r, g, b] = rgb(colour).map((value) => (value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4)) as [number, number, number];
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  for (const [dark, page, least] of [[false, '#ffffff', 1.5], [true, '#181b21', 3]] as const) {
+    for (const count of [1, 8, 12, 36]) {
+      for (const colour of classColours(classes(count), dark)) {
+        const [low, high] = [luminance(colour), luminance(page)].sort((a, b) => a - b) as [number, number];
+        assert.ok((high + 0.05) / (low + 0.05) > least, `${colour} of ${count} on ${page}`);
+      }
+    }
+  }
+});
+
 test('many classes differ in colour or shape, on light and dark', () => {
   for (const dark of [false, true]) {
     for (const count of [8, 40, 96]) {
@@ -145,7 +166,7 @@ test('many classes differ in colour or shape, on light and dark', () => {
       assert.equal(new Set(looks).size, count);
     }
     // Where points are too many for shapes, colours alone.
-    assert.equal(new Set(classColours(classes(36), dark)).size, 36);
+    assert.equal(new Set(classColours(classes(48), dark)).size, 48);
     assert.deepEqual(classColours(classes(2, ['#123456', '#abcdef']), dark), ['#123456', '#abcdef'], "the data's own");
   }
 });
@@ -214,7 +235,7 @@ test('a turned cloud is a rotation of itself', () => {
 test('a scree has the lines that there is something of', () => {
   const components = [{ name: 'ewca1', variance: 3, ratio: 0.5, pca_ratio: 0.6, eigenvalue: 0.4 }, { name: 'ewca2', variance: 1, ratio: 0.25, pca_ratio: 0.2, eigenvalue: -0.1 }];
   assert.deepEqual(lines(components, null).map((line) => [line.name, line.parts]), [
-    ['EWCA', [0.5, 0.25]], ['EWCA so far', [0.5, 0.75]], ['PCA', [0.6, 0.2]], ['eigenvalues of M', [0.4, -0.1]],
+    ['EWCA', [0.5, 0.25]], ['EWCA, cumulative', [0.5, 0.75]], ['PCA', [0.6, 0.2]], ['eigenvalues of M', [0.4, -0.1]],
   ]);
   const chance = { above: 1, variances: [0.6, 0.2, 0.1], permuted: [0.3, 0.25, 0.2], quantile: 0.95, permutations: 20 };
   const drawn = lines(components.map((component) => ({ ...component, eigenvalue: null })), chance);
@@ -227,4 +248,12 @@ test('a scree has the lines that there is something of', () => {
   assert.deepEqual(flow(['abc', 'abc', 'abc'], 1000).map((place) => place[1]), [0, 0, 0]);
   assert.deepEqual(flow(['abc', 'abc', 'abc'], 120).map((place) => place[1]), [0, 0, 1]);
   assert.deepEqual(flow(['a name that is far too long'], 10), [[0, 0]]);
+});
+
+test('every control of the page is used by a test in a browser', () => {
+  const page = readFileSync('src/page.html', 'utf8');
+  const controls = [...page.matchAll(/<(?:button|select|input|fieldset)\b[^>]*?\bid="([^"]+)"/g)].map((match) => match[1]!);
+  assert.ok(controls.length > 40, String(controls.length));
+  const tests = readdirSync('tests').filter((name) => name.endsWith('.browser.test.ts')).map((name) => readFileSync(`tests/${name}`, 'utf8')).join();
+  assert.deepEqual(controls.filter((id) => !new RegExp(`#${id}(?![\\w-])`).test(tests)), []);
 });

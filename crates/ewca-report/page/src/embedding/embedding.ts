@@ -33,6 +33,7 @@ export class Embedding {
     this.scatter = new Scatter(byId('scatter'), {
       hovered: (sample, x, y) => showTip(samples, this.colouring.scale, this.scatter, sample, x, y),
       turned: (dx, dy) => this.shown.turned(dx, dy),
+      reset: () => this.reset(),
       clicked: (sample) => this.focus.look(sample),
       lassoed: (chosen) => selection.choose(chosen),
     });
@@ -85,6 +86,12 @@ export class Embedding {
     byId('embedding').scrollIntoView();
   }
 
+  /** All of the cloud again, as it was turned at first. */
+  private reset(): void {
+    this.shown.turnBack();
+    this.scatter.reset();
+  }
+
   private addTools(): void {
     segments(byId('tools'), [['move', 'Move'], ['lasso', 'Lasso']], 'move', (tool) => {
       this.scatter.tool = tool as 'move' | 'lasso';
@@ -92,6 +99,6 @@ export class Embedding {
     });
     byId('zoom-in').addEventListener('click', () => this.scatter.zoom(0.7));
     byId('zoom-out').addEventListener('click', () => this.scatter.zoom(1 / 0.7));
-    byId('reset').addEventListener('click', () => this.scatter.reset());
+    byId('reset').addEventListener('click', () => this.reset());
   }
 }

@@ -44,7 +44,7 @@ export class Focus {
     this.changed();
     if (sample === null) return;
     const label = this.samples.labelOf(sample);
-    announce(`${this.samples.id(sample)}${label === null ? '' : `, ${label}`}; strongest partner ${partners[0] ? this.samples.id(partners[0].sample) : 'none'}`);
+    announce(`${this.samples.id(sample)}${label === null ? '' : `, ${label}`}; best match ${partners[0] ? this.samples.id(partners[0].sample) : 'none'}`);
   }
 
   /** Looks at the same sample again. */
@@ -58,12 +58,12 @@ export class Focus {
     close.addEventListener('click', () => this.look(null));
     const others = samples.annotations.filter((annotation) => annotation !== samples.label);
     const known = others.map((annotation) => `${annotation.name} ${inWords(valueOf(annotation, sample))}`);
-    const facts = [samples.labelOf(sample), ...known, `spreads over ${number(samples.perplexities[sample]!)} samples`, `keeps ${percent(samples.ownShare(sample))}`];
+    const facts = [samples.labelOf(sample), ...known, `matched with about ${Number(samples.perplexities[sample]!.toPrecision(2))} samples`, `${percent(samples.ownShare(sample))} with itself`];
     return [
       el('div', { class: 'card-head' }, el('h3', {}, samples.id(sample)), close),
       el('p', { class: 'quiet' }, facts.filter((fact) => fact !== null).join(' \u00b7 ')),
       el('ul', { class: 'partners' }, ...partners.map((partner) => el('li', {}, this.partnerButton(partner)))),
-      ...(this.shown.step ? [el('p', { class: 'hint' }, `Links are those of the fit at epsilon ${number(this.report.epsilon)}.`)] : []),
+      ...(this.shown.step ? [el('p', { class: 'hint' }, `The links are those of the fit at epsilon ${number(this.report.epsilon)}.`)] : []),
     ];
   }
 

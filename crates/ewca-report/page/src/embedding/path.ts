@@ -73,8 +73,8 @@ function stepInWords(step: Step): string {
   return [
     `epsilon ${number(step.epsilon)}`,
     `perplexity ${number(step.perplexity)}`,
-    `explained ${percent(step.explained)}`,
-    ...(step.error === null ? [] : [`1-NN error ${percent(step.error)}`]),
+    `explained variance ${percent(step.explained)}`,
+    ...(step.error === null ? [] : [`neighbour error ${percent(step.error)}`]),
     ...(step.collapsed ? ['collapsed'] : []),
     ...(step.converged ? [] : ['not converged']),
   ].join(' \u00b7 ');

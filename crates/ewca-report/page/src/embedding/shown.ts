@@ -7,7 +7,7 @@ import type { Column, Report, Step, View } from '../report';
 import type { Scatter } from '../scatter/scatter';
 import { type Segments, segments } from '../segments';
 import { number } from '../text';
-import { Turn, reach, windowOf } from './turn';
+import { START, Turn, reach, windowOf } from './turn';
 
 export class Shown {
   view: View;
@@ -123,6 +123,10 @@ export class Shown {
     this.place(false);
     this.changed();
     return true;
+  }
+
+  turnBack(): void {
+    if (this.depth !== null) this.turnTo(START.yaw, START.pitch);
   }
 
   turnTo(yaw: number, pitch: number): void {

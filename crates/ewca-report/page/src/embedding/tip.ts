@@ -21,7 +21,7 @@ export function showTip(samples: Samples, scale: Feature | null, scatter: Scatte
     el('strong', {}, samples.id(sample)),
     ...(label === null ? [] : [el('span', {}, label)]),
     ...(scale ? [el('span', {}, `${scale.name}: ${number(numbers(scale.column)[sample]!)}`)] : []),
-    ...(partners.length ? [el('span', { class: 'quiet' }, 'spreads to')] : []),
+    ...(partners.length ? [el('span', { class: 'quiet' }, 'matched with')] : []),
     ...partners.map((partner) => el('span', {}, `${samples.id(partner.sample)} ${samples.labelOf(partner.sample) ?? ''} ${percent(partner.share)}`)),
   );
   const { over, root } = scatter.plot;

@@ -1,13 +1,16 @@
-// Three axes at once: the cloud is turned by drag, and what is shown of it is its shadow.
+// Three axes at once: the cloud is turned by drag or by keys, and what is shown of it is its shadow.
 
 import type { Point, Points, Window } from '../geometry';
 
 /** Radians for a pixel. */
 const SPEED = 0.008;
 
+/** How a cloud is turned at first. */
+export const START = { yaw: 0.5, pitch: 0.35 };
+
 export class Turn {
-  yaw = 0.5;
-  pitch = 0.35;
+  yaw = START.yaw;
+  pitch = START.pitch;
 
   drag(dx: number, dy: number): void {
     this.yaw += SPEED * dx;

@@ -1,11 +1,13 @@
 // Mice, pens and fingers over a scatter plot: they point, click, move, zoom and draw lassos. And its keys.
 
 import type { Point } from '../geometry';
-import { onKeys, onWheel } from '../input';
+import { type Camera, onKeys, onWheel } from '../input';
 import type { Listener, Scatter } from './scatter';
 
 /** A pointer that has travelled less, in pixels, has clicked. */
 const CLICK = 4;
+/** A key that moves a flat picture by its whole width turns a cloud as a drag by so many pixels does: an arrow, by ten degrees. */
+const KEY_DRAG = 218;
 
 export class Gestures {
   private readonly over: HTMLElement;
@@ -22,7 +24,18 @@ export class Gestures {
     this.over.addEventListener('pointercancel', (event) => this.up(event));
     this.over.addEventListener('pointerleave', () => listener.hovered(null, 0, 0));
     onWheel(this.over, host, (factor, event) => scatter.zoom(factor, this.place(event)));
-    onKeys(host, scatter, { n: () => this.step(1), p: () => this.step(-1), Escape: () => listener.clicked(null) });
+    onKeys(host, this.camera, { n: () => this.step(1), p: () => this.step(-1), Escape: () => listener.clicked(null) });
+  }
+
+  /** What keys move: the window, or a cloud in three dimensions, which turns as by a drag. */
+  private get camera(): Camera {
+    return {
+      pan: (across, up) => {
+        if (!this.listener.turned(KEY_DRAG * across, -KEY_DRAG * up)) this.scatter.pan(across, up);
+      },
+      zoom: (factor) => this.scatter.zoom(factor),
+      reset: () => this.listener.reset(),
+    };
   }
 
   private place(event: MouseEvent): Point {

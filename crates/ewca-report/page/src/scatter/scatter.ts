@@ -5,7 +5,6 @@ import uPlot from 'uplot';
 import { AXIS } from '../axis';
 import { FONT } from '../dom';
 import { type Point, type Points, Projection, type Window, around, enclosed, moved, nearest, zoomed } from '../geometry';
-import type { Camera } from '../input';
 import { Gestures } from './gestures';
 import { paint } from './paint';
 import { NOTHING, type Overlay, paintOverlay } from './overlay';
@@ -18,12 +17,14 @@ const REACH = 14;
 export interface Listener {
   /** The pointer was dragged by so many pixels: whether that has turned what is shown. */
   turned(dx: number, dy: number): boolean;
+  /** All is to be as it was at first. */
+  reset(): void;
   hovered(sample: number | null, x: number, y: number): void;
   clicked(sample: number | null): void;
   lassoed(samples: number[]): void;
 }
 
-export class Scatter implements Camera {
+export class Scatter {
   readonly plot: uPlot;
   tool: 'move' | 'lasso' = 'move';
   /** The last frames' times in milliseconds, for whoever measures. */
