@@ -49,13 +49,19 @@ fn size(words: &[&str]) -> f64 {
     words[0].parse::<f64>().unwrap() * unit
 }
 
-/// What a fit took at most, and what it was expected to take, in MiB.
-fn peaks(shop: &Workshop, file: &str, more: &[&str]) -> (f64, f64) {
+/// What a fit took at most, and what it was expected to take, in MiB; what it might take beside that to keep the kernel is added to `kept`.
+fn peaks_keeping(shop: &Workshop, file: &str, more: &[&str], kept: &mut f64) -> (f64, f64) {
     let arguments = ["fit", file, "-k", "2", "--epsilon", "20", "--max-iterations", "1", "--threads", "2", "-v"];
     let run = shop.run(&[&arguments[..], more].concat());
     let line = run.out.lines().find(|line| line.trim().starts_with("memory")).unwrap_or_else(|| panic!("{run:?}"));
     let words: Vec<&str> = line.split_whitespace().collect();
+    // memory 20 MiB at most; 18 MiB expected, and up to 100 MiB to keep the kernel
+    *kept += words.get(11..13).map_or(0.0, size);
     (size(&words[1..3]), size(&words[5..7]))
+}
+
+fn peaks(shop: &Workshop, file: &str, more: &[&str]) -> (f64, f64) {
+    peaks_keeping(shop, file, more, &mut 0.0)
 }
 
 #[test]
@@ -81,9 +87,14 @@ fn the_peak_is_predicted_within_a_fifth_and_a_limit_is_kept() {
         // A hundred thousand columns take Parquet and Arrow long, and are rare there.
         let formats = if columns < 100_000 { 5 } else { 2 };
         for (file, surplus) in write_tables(&shop, name, rows, columns, formats).into_iter().zip(&surplus) {
-            let (peak, expected) = peaks(&shop, &file, &[]);
-            println!("{file}: {peak} MiB at most ({surplus} more than in a release build), {expected} expected");
-            if expected > 1.2 * peak || expected < 0.8 * (peak - surplus) {
+            // How much of the kernel is kept depends on the data: that is a bound.
+            let mut kept = 0.0;
+            let (peak, expected) = peaks_keeping(&shop, &file, &[], &mut kept);
+            println!(
+                "{file}: {peak} MiB at most ({surplus} more than in a release build), {expected} expected, {kept} may be kept"
+            );
+            assert_eq!(kept > 0.0, rows > 1024, "{file}");
+            if expected > 1.2 * peak || expected < 0.8 * (peak - surplus) - kept {
                 misses.push(format!("{file}: {peak} MiB at most, {expected} expected"));
             }
             // Thousands of compressed columns take long to read; once is enough.

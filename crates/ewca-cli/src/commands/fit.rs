@@ -13,7 +13,7 @@ use crate::args::{Components, FitJob};
 use crate::commands::report::ReportSource;
 use crate::console::command_line::shell_word;
 use crate::console::failure::Failure;
-use crate::console::fit_summary::{self, ConsoleSummary};
+use crate::console::fit_summary::{self, ConsoleSummary, Expected};
 use crate::console::outcome::Outcome;
 use crate::console::terminal::{Console, Verbosity};
 use crate::input::prepare::{Preparation, Purpose};
@@ -78,7 +78,7 @@ fn fit(job: &FitJob, coordinator: &impl Coordinator, console: Console) -> Result
     let Chosen { components, scree } = coordinator.agree(chosen)?;
     let asked = job.asked.params(components);
     let wanted = asked.check_ref().map_err(refused)?;
-    let Prediction { params, peak } = match &scree {
+    let Prediction { params, peak, kept } = match &scree {
         Some(_) => prepared.predict(&job.memory_plan(&asked, components, &name), &samples)?,
         None => prediction,
     };
@@ -100,7 +100,8 @@ fn fit(job: &FitJob, coordinator: &impl Coordinator, console: Console) -> Result
     let file = data.model_file(model, columns, training_checksum);
     let times = Times { read, fit, total: clock.elapsed() };
     let (samples, scree) = (&samples, scree.as_ref());
-    let results = Results { job, wanted: &wanted, scree, data, samples, params: &params, file: &file, times, peak };
+    let memory = Expected { peak, kept };
+    let results = Results { job, wanted: &wanted, scree, data, samples, params: &params, file: &file, times, memory };
     results.write(folder, !coordinator.shares_rows(), console)?;
     Ok(outcome)
 }
@@ -207,7 +208,7 @@ struct Results<'a> {
     file: &'a ModelFile,
     times: Times,
     /// What the run takes at most, in bytes.
-    peak: usize,
+    memory: Expected,
 }
 
 impl Results<'_> {
@@ -316,7 +317,7 @@ impl Results<'_> {
             wanted: self.wanted,
             times: self.times,
             folder: folder.path(),
-            expected_memory: self.peak,
+            memory: self.memory,
             written,
             covariates,
         };

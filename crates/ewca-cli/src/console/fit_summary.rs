@@ -50,6 +50,15 @@ pub fn settled_in_words(settled: &Settled, filling: &str) -> Option<String> {
     (!parts.is_empty()).then(|| format!("Missing cells: {}", parts.join(", ")))
 }
 
+/// The memory that a run was expected to take, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct Expected {
+    /// What it needs.
+    pub peak: usize,
+    /// What it may take beside that, to keep what is computed of the kernel.
+    pub kept: usize,
+}
+
 /// What there is to say about a fit.
 #[derive(Debug, Clone, Copy)]
 pub struct ConsoleSummary<'a> {
@@ -64,7 +73,7 @@ pub struct ConsoleSummary<'a> {
     /// Where the results are.
     pub folder: &'a Path,
     /// The memory that the run was expected to take, in bytes.
-    pub expected_memory: usize,
+    pub memory: Expected,
     /// The files elsewhere.
     pub written: &'a [Written],
     /// Which component goes with what is known of the samples.
@@ -279,8 +288,9 @@ impl ConsoleSummary<'_> {
             &format!("iterations {iterations}, finish {finish} (of both, kernel {})", time(timings.kernel)),
         );
         if let Some(peak) = peak_memory() {
-            let expected = bytes(self.expected_memory);
-            line(&mut text, "memory", &format!("{} at most; {expected} expected", bytes(peak)));
+            let Expected { peak: expected, kept } = self.memory;
+            let kept = if kept > 0 { format!(", and up to {} to keep the kernel", bytes(kept)) } else { String::new() };
+            line(&mut text, "memory", &format!("{} at most; {} expected{kept}", bytes(peak), bytes(expected)));
         }
         text
     }

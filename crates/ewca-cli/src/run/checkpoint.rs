@@ -1,7 +1,7 @@
 //! The state of a fit in a file: written now and then, read to go on.
 //!
 //! ```text
-//! "ewca.checkpoint/1\n" | checksum of the rest (8 bytes) | program version, checksum of the table, state (postcard)
+//! "ewca.checkpoint/2\n" | checksum of the rest (8 bytes) | program version, checksum of the table, state (postcard)
 //! ```
 //!
 //! A state is replaced whole, so a program that is killed at any moment leaves the last one or the one before.
@@ -20,7 +20,7 @@ use crate::console::failure::Failure;
 use crate::console::terminal::Console;
 use crate::output::emit::check_writable;
 
-const MAGIC: &[u8] = b"ewca.checkpoint/1\n";
+const MAGIC: &[u8] = b"ewca.checkpoint/2\n";
 /// What every version of the format starts with.
 const FAMILY: &[u8] = b"ewca.checkpoint/";
 

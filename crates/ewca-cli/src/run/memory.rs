@@ -22,6 +22,8 @@ pub struct Prediction {
     pub params: Params,
     /// Bytes.
     pub peak: usize,
+    /// Bytes that may be taken beside that, where there are so many, to keep what is computed of the kernel.
+    pub kept: usize,
 }
 
 /// A report that will be made of a run's fits.
@@ -90,12 +92,13 @@ impl MemoryPlan<'_> {
     /// Once it is known where the samples are: `held` bytes are taken by what is in memory, and by reading.
     pub fn for_samples(&self, samples: &Samples<'_>, rows: usize, held: usize) -> Result<Prediction, Failure> {
         let written = self.written(rows, samples.columns());
-        self.with_fit(held, written, |params| params.memory_needed_for(samples))
+        self.with_fit(rows, held, written, |params| params.memory_needed_for(samples))
     }
 
     /// Before a table of this shape is read part by part: refuses what cannot be kept.
     pub fn for_parts(&self, rows: usize, columns: usize, held: usize) -> Result<Prediction, Failure> {
-        self.with_fit(held, self.written(rows, columns), |params| params.memory_needed_streamed(rows, columns))
+        let written = self.written(rows, columns);
+        self.with_fit(rows, held, written, |params| params.memory_needed_streamed(rows, columns))
     }
 
     /// What writing files takes once the fit is done, beside its result.
@@ -116,8 +119,19 @@ impl MemoryPlan<'_> {
         table.saturating_add(pca)
     }
 
+    /// Parameters with room to keep what is computed of the kernel: what the limit leaves, or half of what the machine has to give.
+    fn keeping(&self, params: Params, rows: usize, needed: usize) -> (Params, usize) {
+        let params = match self.limits.max_memory {
+            Some(_) => params,
+            None => params.memory_budget(needed.saturating_add(available().unwrap_or(usize::MAX) / 2)),
+        };
+        let kept = params.clone().check().map_or(0, |checked| checked.memory_kept(rows, needed));
+        (params, kept)
+    }
+
     fn with_fit(
         &self,
+        rows: usize,
         held: usize,
         written: usize,
         need: impl FnOnce(&CheckedParams) -> ewca::Result<usize>,
@@ -128,7 +142,8 @@ impl MemoryPlan<'_> {
         let params = self.params.clone().memory_budget(budget.saturating_sub(held));
         match params.clone().check().and_then(|params| need(&params)) {
             Ok(fit) if held.saturating_add(written) <= budget => {
-                Ok(Prediction { params, peak: held.saturating_add(fit.max(written)) })
+                let (params, kept) = self.keeping(params, rows, fit);
+                Ok(Prediction { params, peak: held.saturating_add(fit.max(written)), kept })
             }
             Ok(needed) | Err(ewca::Error::Memory { needed, .. }) => {
                 let needed = needed.max(written).saturating_add(held);
@@ -154,11 +169,11 @@ impl MemoryPlan<'_> {
         let fits = self.report.map_or(0, |report| report.fits(rows, columns));
         let held = table.saturating_add(PROGRAM).saturating_add(fits);
         let params = self.params.clone().memory_budget(budget.saturating_sub(held));
-        let fit = match params.clone().check().and_then(|params| params.memory_needed(rows, columns)) {
+        let needed = match params.clone().check().and_then(|params| params.memory_needed(rows, columns)) {
             Err(ewca::Error::Memory { needed, .. }) => needed,
             other => other.map_err(refused)?,
         };
-        let fit = fit.max(self.permuted(rows, columns, table));
+        let fit = needed.max(self.permuted(rows, columns, table));
         // The page is made when the fits are done, and so are other files.
         let fit = fit.max(self.report.map_or(0, |report| report.page(rows, columns))).max(self.written(rows, columns));
         let left_behind = reading.saturating_sub(table).min(LEFT_BEHIND);
@@ -168,7 +183,10 @@ impl MemoryPlan<'_> {
                 let needed = peak.saturating_add(peak / 4);
                 Err(Failure::Memory { file: self.file.into(), needed, budget: limit })
             }
-            false => Ok(Prediction { params, peak }),
+            false => {
+                let (params, kept) = self.keeping(params, rows, needed);
+                Ok(Prediction { params, peak, kept })
+            }
         }
     }
 }

@@ -64,8 +64,11 @@ fn level(session: &mut Session<'_>, few: &[usize], start: StartingPoint) -> Resu
         landmarks: params.landmarks.filter(|m| few.len() / 4 > *m),
         ..params.clone()
     };
+    let kept_bytes = session.kept_bytes;
     let mut observer = Preparing(session.observer);
     let mut of_few = Session::open(&samples, &params, member.clone(), &mut observer)?;
+    // The data of all are held at the same time.
+    of_few.kept_bytes = of_few.kept_bytes.min(kept_bytes);
     let potential = start.potential.map(|potential| few.iter().map(|&i| potential[i]).collect());
     let state = of_few.begin(StartingPoint { frame: of_few.first.clone(), potential }, None)?;
     let (end, model) = of_few.run_to_model(&samples, state)?;

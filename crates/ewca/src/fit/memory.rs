@@ -64,9 +64,10 @@ impl Shape {
 /// The memory that a fit takes, whether its kernel is stored, and the most axes that it works with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MemoryPlan {
+    /// What it needs.
     pub bytes: usize,
     pub store_kernel: bool,
-    /// In which what is computed of a kernel that is not stored is kept while points stay.
+    /// What it may take beside that, to keep what is computed of a kernel that is not stored while points stay.
     pub kept_bytes: usize,
     pub axes: usize,
 }
@@ -94,12 +95,17 @@ pub(crate) fn plan(shape: &Shape, budget: Option<usize>) -> Result<MemoryPlan> {
         let cause = if shape.features > n { "samples or features" } else { "features" };
         return Err(Error::Memory { needed: bytes, budget: limit, cause });
     }
-    let is_kept = (STORED_SAMPLES + 1..=MOST_SAMPLES_KEPT).contains(&n) && shape.few_landmarks().is_none();
-    let kept_bytes = if is_kept { KernelLayout::most_kept(n).min(MOST_KEPT).min(limit - bytes) } else { 0 };
-    let bytes = bytes + kept_bytes;
+    let kept_bytes = kept_bytes(n, shape.landmarks, limit - bytes);
     // No limit where all are wanted: the rank of the data decides.
     let axes = if axes == order { usize::MAX } else { axes };
     Ok(MemoryPlan { bytes, store_kernel, kept_bytes, axes })
+}
+
+/// How many of the bytes that are `left` may be taken to keep what is computed of a kernel.
+pub(crate) fn kept_bytes(samples: usize, landmarks: Option<usize>, left: usize) -> usize {
+    let is_exact = landmarks.is_none_or(|landmarks| landmarks >= samples);
+    let is_kept = is_exact && (STORED_SAMPLES + 1..=MOST_SAMPLES_KEPT).contains(&samples);
+    if is_kept { KernelLayout::most_kept(samples).min(MOST_KEPT).min(left) } else { 0 }
 }
 
 /// The most numbers that are held at once: during the reduction, or at the end, when M is made and taken apart.
@@ -141,8 +147,7 @@ mod tests {
     }
 
     fn numbers(shape: &Shape) -> usize {
-        let MemoryPlan { bytes, kept_bytes, .. } = plan(shape, None).unwrap();
-        (bytes - kept_bytes) / 8
+        plan(shape, None).unwrap().bytes / 8
     }
 
     /// What products hold for each thread.
@@ -206,15 +211,13 @@ mod tests {
         let of = |shape: &Shape, budget| plan(shape, budget).unwrap();
         let many = shape(5000, 30, 2);
         let MemoryPlan { bytes, kept_bytes, .. } = of(&many, None);
-        assert_eq!(kept_bytes, 8 * 6250 * (6250 + 256) / 2);
+        assert_eq!(kept_bytes, KernelLayout::most_kept(5000));
         // As much as the budget leaves; and nothing rather than no fit.
-        assert_eq!(of(&many, Some(bytes)).kept_bytes, kept_bytes);
-        assert_eq!(
-            of(&many, Some(bytes - 1)),
-            MemoryPlan { bytes: bytes - 1, kept_bytes: kept_bytes - 1, ..of(&many, None) }
-        );
-        assert_eq!(of(&many, Some(bytes - kept_bytes)).kept_bytes, 0);
-        assert!(plan(&many, Some(bytes - kept_bytes - 1)).is_err());
+        for (left, kept) in [(kept_bytes, kept_bytes), (kept_bytes - 1, kept_bytes - 1), (0, 0)] {
+            let planned = of(&many, Some(bytes + left));
+            assert_eq!((planned.bytes, planned.kept_bytes), (bytes, kept));
+        }
+        assert!(plan(&many, Some(bytes - 1)).is_err());
         assert_eq!(of(&shape(MOST_SAMPLES_KEPT, 30, 2), None).kept_bytes, MOST_KEPT);
         assert_eq!(of(&shape(MOST_SAMPLES_KEPT + 1, 30, 2), None).kept_bytes, 0);
         assert_eq!(of(&shape(1024, 30, 2), None).kept_bytes, 0);

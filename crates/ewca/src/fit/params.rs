@@ -403,12 +403,20 @@ impl CheckedParams {
         self.params.landmarks
     }
 
-    /// About how many bytes a fit of `samples` x `features` takes beside the data, or an error where that is over the budget.
+    /// About how many bytes a fit of `samples` x `features` needs beside the data, or an error where that is over the budget.
     ///
     /// # Errors
     /// [`Error::Memory`] where that is over the budget.
     pub fn memory_needed(&self, samples: usize, features: usize) -> Result<usize> {
         self.memory_of_shape(samples, features, false)
+    }
+
+    /// How many bytes a fit of so many samples may take beside what it `needed`, where the budget leaves them: what is computed of a kernel is
+    /// kept there while points stay. How much of that is used depends on the data.
+    #[must_use]
+    pub fn memory_kept(&self, samples: usize, needed: usize) -> usize {
+        let left = self.params.memory_budget.map_or(usize::MAX, |budget| budget.saturating_sub(needed));
+        memory::kept_bytes(samples, self.params.landmarks, left)
     }
 
     /// The same for samples that are streamed.

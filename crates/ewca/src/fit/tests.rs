@@ -218,6 +218,23 @@ fn a_fit_resumed_from_any_state_gives_the_same_bits() {
 }
 
 #[test]
+fn a_fit_of_many_numbers_resumes_with_the_same_bits() {
+    // More than 512 samples, more than eight components, and frames of more than 4096 numbers: what small fits do without.
+    let (n, d) = (600, 520);
+    let data = groups(n, d);
+    let samples = Samples::new(&data, n, d).unwrap();
+    let params = Ewca::params(9).perplexity(6.0).single_start().check().unwrap();
+    let (model, states) = notify_observer(&params, &samples);
+    check_fit(&samples, &model);
+    assert!(model.converged() && (model.perplexity().overall / 6.0).ln().abs() <= 1.1e-3);
+    let step = states.len().div_ceil(4);
+    for state in states.into_iter().skip(step / 2).step_by(step) {
+        let state: FitState = serde_json::from_str(&serde_json::to_string(&state).unwrap()).unwrap();
+        assert_eq!(bits(&params.resume(&samples, state, &mut go_on).unwrap()), bits(&model));
+    }
+}
+
+#[test]
 fn a_state_goes_on_where_rounding_differs_but_not_with_other_data() {
     let data = groups(20, 5);
     let samples = Samples::new(&data, 20, 5).unwrap();
@@ -758,6 +775,10 @@ fn memory_is_told_for_shapes_and_for_samples() {
     assert_eq!(params.memory_needed_for(&streamed), Ok(not_in_memory));
     assert!(in_memory > 8 * n * d && not_in_memory > in_memory);
     let within = |budget: usize| Ewca::params(2).epsilon(9.0).memory_budget(budget).check().unwrap();
+    // What may be taken beside that, of what the budget leaves.
+    assert_eq!((params.memory_kept(n, in_memory), within(500).memory_kept(5000, 600)), (0, 0));
+    assert!(params.memory_kept(5000, in_memory) > 5000 * 5000 * 4);
+    assert_eq!(within(500).memory_kept(5000, 100), 400);
     assert!(within(in_memory).memory_needed(n, d).is_ok() && within(in_memory / 2).memory_needed(n, d).is_err());
 }
 

@@ -1,7 +1,8 @@
 //! Passes over all pairs of points that matter.
 //!
 //! Points stand in blocks (`arrange`), and a pass goes over pairs of blocks: K is symmetric, so that each pair is computed once and
-//! serves both its blocks. The kernel is either stored (small n) or computed anew in every pass; both give the same bits. Pairs that are
+//! serves both its blocks. The kernel is stored (small n), or what a pass computes is kept for the next one as far as there is room; all of this
+//! gives the same bits. Pairs that are
 //! too far apart to matter are left out, and a bound of what was left out is kept.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -108,9 +109,9 @@ impl Exact {
             Some(near) => near.pairs(),
             None => tournament(blocks.len()).map(|(i, j)| (i, j, &[][..])).collect(),
         };
-        // Every so-many-th pair: each process gets its share of the near and of the far ones.
+        // Every so-many-th pair: each process gets its share of the near and of the far ones, and the same ones in every pass.
         let (rank, size) = (shared.member.rank(), shared.member.size());
-        let own: Vec<_> = pairs.into_iter().skip(rank).step_by(size).collect();
+        let own: Vec<_> = pairs.into_iter().filter(|&(i, j, _)| pair_number(i, j) % size == rank).collect();
         // Where K is stored, its tiles are numbered as in a whole tournament: with few points no pair is left out.
         let numbers = (self.stored.is_some() && !with_cost).then(|| tile_numbers(blocks.len()));
         let of_pair =
@@ -124,7 +125,7 @@ impl Exact {
                 let part = &mut part[0];
                 part.clear(blocks[i].len() * columns, if i == j { 0 } else { blocks[j].len() * columns });
                 let pair = points.pair((i, j), values);
-                let mut tiles = kept.map(|kept| kept.tiles(i, j, &pair));
+                let mut tiles = kept.filter(|_| !with_cost).map(|kept| kept.tiles(i, j, &pair));
                 E::dispatch(Multiply {
                     pair,
                     stored: tile_of(&self.stored, &numbers, i * blocks.len() + j),
@@ -179,7 +180,7 @@ impl Kept {
 /// The tiles of pairs of blocks. Which of them find room may depend on who comes first; K is the same.
 #[derive(Debug)]
 struct KeptPairs<E> {
-    /// Of the pair i <= j, at j (j + 1) / 2 + i.
+    /// By their numbers.
     pairs: Vec<Mutex<KeptTiles<E>>>,
     /// Bytes that are left for further pairs.
     left: AtomicUsize,
@@ -196,7 +197,7 @@ impl<E: Element> KeptPairs<E> {
     /// What is kept of a pair; nothing where there is no room for it.
     fn tiles(&self, i: usize, j: usize, pair: &Pair<'_, E>) -> MutexGuard<'_, KeptTiles<E>> {
         self.in_use.store(true, Ordering::Relaxed);
-        let mut tiles = self.pairs[j * (j + 1) / 2 + i].lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tiles = self.pairs[pair_number(i, j)].lock().unwrap_or_else(PoisonError::into_inner);
         if !tiles.has_room() {
             let bytes = KeptTiles::bytes(pair);
             let took = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes));
@@ -349,6 +350,11 @@ fn tile_of<'s, E: Element>(
 ) -> Option<&'s [E]> {
     let (stored, numbers) = (stored.as_ref()?, numbers.as_ref()?);
     E::of_doubles(stored.get(numbers[pair])?)
+}
+
+/// The number of the pair i <= j.
+fn pair_number(i: usize, j: usize) -> usize {
+    j * (j + 1) / 2 + i
 }
 
 /// The number of each pair (i <= j) in the tournament, at i * blocks + j.

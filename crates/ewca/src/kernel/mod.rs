@@ -107,7 +107,8 @@ impl KernelLayout {
         let shared = Shared {
             store: store && exact && member.is_alone(),
             skip_far_pairs: !keep_far_pairs && exact && layout_points.rows() > FEWEST_SORTED_POINTS,
-            kept_bytes,
+            // Each process has its share of the pairs.
+            kept_bytes: kept_bytes / member.size(),
             arrangement,
             landmarks,
             member,
@@ -205,7 +206,8 @@ impl KernelLayout {
 
     /// Bytes that all of a kernel takes where what was computed is kept.
     pub(crate) fn most_kept(points: usize) -> usize {
-        let stride = points.saturating_add(points / 4);
+        // A little more, for blocks that are not full.
+        let stride = points.saturating_add(points / 20);
         stride.saturating_mul(stride.saturating_add(arrange::LEAF)) / 2 * size_of::<f64>()
     }
 
@@ -266,7 +268,7 @@ trait Method: std::fmt::Debug + Send + Sync {
         0
     }
 
-    /// What K was stored in, to be used again.
+    /// The memory that K was in, to be used again.
     fn into_room(self: Box<Self>) -> Room {
         Room::default()
     }
@@ -538,16 +540,20 @@ mod tests {
             (sums, layout.work())
         };
         let anew = passes(0);
-        // Room for all, for some pairs of blocks, and for none.
-        for bytes in [KernelLayout::most_kept(n), 1 << 20, 1] {
-            assert_eq!(passes(bytes), anew, "{bytes}");
+        // Room for all, for some pairs of blocks, and for none; on any number of threads.
+        for (bytes, threads) in [(KernelLayout::most_kept(n), 2), (1 << 20, 1), (1 << 20, 3), (1, 2)] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            assert_eq!(pool.install(|| passes(bytes)), anew, "{bytes}");
         }
-        let room = KernelLayout::most_kept(n);
-        let mut layout = KernelLayout::new(&first, KernelOptions { kept_bytes: room, ..KernelOptions::default() });
-        for (scores, epsilon, accuracy) in calls {
-            let _ = layout.with_accuracy(scores, epsilon, accuracy).apply(&one, &u);
-            let method = layout.kernel.as_ref().unwrap().method.kept_tiles();
-            assert!(method > 0, "{epsilon} {accuracy:?}");
+        let tile_bytes = |accuracy: Accuracy| if accuracy.single { 4096 } else { 8192 };
+        for (kept_bytes, some) in [(KernelLayout::most_kept(n), true), (1 << 20, true), (1, false)] {
+            let mut layout = KernelLayout::new(&first, KernelOptions { kept_bytes, ..KernelOptions::default() });
+            for (scores, epsilon, accuracy) in calls {
+                let _ = layout.with_accuracy(scores, epsilon, accuracy).apply(&one, &u);
+                let tiles = layout.kernel.as_ref().unwrap().method.kept_tiles();
+                assert_eq!(tiles > 0, some, "{kept_bytes} {epsilon} {accuracy:?}");
+                assert!(tiles * tile_bytes(accuracy).min(4096) <= kept_bytes, "{tiles} {kept_bytes}");
+            }
         }
     }
 

@@ -58,16 +58,17 @@ pub(super) struct KeptTiles<E> {
 }
 
 impl<E: Element> KeptTiles<E> {
-    /// Bytes that all tiles of a pair take.
+    /// Bytes that all tiles of a pair take, with what is known of them.
     pub fn bytes(pair: &Pair<'_, E>) -> usize {
-        pair.rows.len() * pair.columns.len() * size_of::<E>()
+        let tiles = pair.rows.len() * pair.columns.len() / (TILE * TILE);
+        size_of::<Self>() + tiles * (TILE * TILE * size_of::<E>() + size_of::<Option<f64>>())
     }
 
     /// Makes room for all tiles of a pair.
     pub fn make_room(&mut self, pair: &Pair<'_, E>) {
         let numbers = pair.rows.len() * pair.columns.len();
-        self.values.resize(numbers, E::default());
-        self.nearest.resize(numbers / (TILE * TILE), None);
+        self.values = vec![E::default(); numbers];
+        self.nearest = vec![None; numbers / (TILE * TILE)];
     }
 
     pub fn has_room(&self) -> bool {
