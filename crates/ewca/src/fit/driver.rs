@@ -348,13 +348,14 @@ impl Session<'_> {
             Stage::Settling if !only_far => 2 * FOLLOW_AFTER,
             _ => return Ok(false),
         };
+        let near = close_perplexity(state);
         let Some(search) = &mut state.search else { return Ok(false) };
         if state.iteration % after != after - 1 || !search.may_follow() {
             return Ok(false);
         }
         let point = &state.solver.point;
         let perplexity = rough_perplexity(objective, point)?;
-        let close = if only_far { FAR_PERPLEXITY } else { state.stage.close().max(point.relative_gradient) };
+        let close = if only_far { FAR_PERPLEXITY } else { near.max(point.relative_gradient) };
         let Some(epsilon) = search.follow(state.epsilon, perplexity, close, smallest_epsilon(point)) else {
             return Ok(false);
         };
@@ -371,9 +372,8 @@ impl Session<'_> {
         let perplexity = rough_perplexity(objective, &state.solver.point)?;
         let lowest = smallest_epsilon(&state.solver.point);
         loop {
+            let close = close_perplexity(state);
             let Some(search) = &mut state.search else { return Ok(false) };
-            // What is only the beginning of a fit in all directions may be further off.
-            let close = if state.goal >= SEARCH_GRADIENT { ROUGHLY_CLOSE_PERPLEXITY } else { state.stage.close() };
             if let Some(epsilon) = search.next(state.epsilon, perplexity, close, lowest) {
                 state.epsilon = epsilon;
                 self.go_on_at(objective, state, epsilon);
@@ -414,6 +414,11 @@ impl Session<'_> {
         state.solver.forget();
         true
     }
+}
+
+/// How near the perplexity must come to the wanted one at this stage. What is only the beginning of a fit in all directions may be further off.
+fn close_perplexity(state: &FitState) -> f64 {
+    if state.goal >= SEARCH_GRADIENT { ROUGHLY_CLOSE_PERPLEXITY } else { state.stage.close() }
 }
 
 #[cfg(test)]

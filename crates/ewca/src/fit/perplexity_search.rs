@@ -168,15 +168,15 @@ impl PerplexitySearch {
     /// A better epsilon, at least `lowest`, where the perplexity of a subspace on its way is not `close`. What was known of other subspaces is
     /// forgotten.
     pub fn follow(&mut self, epsilon: f64, perplexity: f64, close: f64, lowest: f64) -> Option<f64> {
-        if self.is_close(perplexity, close) {
-            return None;
-        }
-        self.follows += 1;
-        self.forget_bounds();
         let step = (self.target - perplexity.ln()) / self.slope;
         let next = epsilon * step.clamp(-LONGEST_FOLLOW, LONGEST_FOLLOW).exp();
         // At the lowest a search would find a floor.
-        (next > lowest).then_some(next)
+        if self.is_close(perplexity, close) || next.is_nan() || next <= lowest {
+            return None;
+        }
+        self.follows += 1;
+        (self.lower, self.upper, self.last, self.width) = (None, None, None, None);
+        Some(next)
     }
 
     /// Whether a perplexity is as near to the target as is asked for, on the scale of logarithms.
@@ -360,8 +360,9 @@ mod tests {
         // Never too far, nor below the lowest, and only so often.
         assert!((search.follow(2.0, 99.0, 0.05, 1e-12).unwrap() - 2.0 / std::f64::consts::E).abs() < 1e-12);
         assert_eq!(search.follow(2.0, 99.0, 0.05, 1.0), None);
+        assert_eq!(search.follow(2.0, f64::NAN, 0.05, 1e-12), None);
         assert!(search.may_follow());
-        for _ in 3..MAX_FOLLOWS {
+        for _ in 2..MAX_FOLLOWS {
             search.follow(2.0, 1.0, 0.05, 1e-12).unwrap();
         }
         assert!(!search.may_follow());
@@ -370,8 +371,15 @@ mod tests {
         search.next(1.0, 5.0, 1e-3, 1e-12).unwrap();
         search.next(3.0, 20.0, 1e-3, 1e-12).unwrap();
         assert!(search.nearer_side().is_some());
+        assert_eq!(search.follow(2.0, 5.0, 0.05, 2.0 * std::f64::consts::E), None);
+        assert!(search.nearer_side().is_some());
         search.follow(2.0, 5.0, 0.05, 1e-12).unwrap();
         assert_eq!(search.nearer_side(), None);
+        // Short steps stay short when epsilon is about known.
+        search.reset_bracket();
+        search.follow(2.0, 9.9, 1e-3, 1e-12).unwrap();
+        let next = search.next(2.0, 9.98, 1e-3, 1e-12).unwrap();
+        assert!((next / 2.0).ln() < 0.5 * FIRST_REACH, "{next}");
     }
 
     #[test]

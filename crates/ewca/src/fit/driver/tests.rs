@@ -531,3 +531,43 @@ fn all_starts_are_made_again_until_the_perplexity_is_met_or_rounds_are_out() {
         assert_eq!(again(0, 1.5 * here, false, Starts { random: 0, continuation: false }), None);
     });
 }
+
+#[test]
+fn epsilon_follows_a_subspace_of_many_samples_on_its_way() {
+    // At twice the epsilon: is it moved in this iteration of this stage, where the gradient is so large?
+    let moved = |n: usize, stage: Stage, iteration: usize, gradient: f64, searching: bool| {
+        let data = groups(n, 4);
+        let samples = Samples::new(&data, n, 4).unwrap();
+        let params = Ewca::params(2).perplexity(6.0).single_start();
+        let mut state = state_of(&params, &samples, 2);
+        let mut moved = None;
+        with_run(&samples, &params, |run| {
+            let mut objective = run.objective();
+            state.epsilon *= 2.0;
+            (state.stage, state.iteration, state.searching) = (stage, iteration, searching);
+            let goal = run.first_plan_goal();
+            let State { point, balancer, .. } = &mut state.solver;
+            *point = objective.evaluate_again(point, state.epsilon, balancer, goal);
+            point.relative_gradient = gradient;
+            let before = state.epsilon;
+            let followed = run.follows_perplexity(&mut objective, &mut state).unwrap();
+            assert_eq!((followed, followed), (state.epsilon != before, state.solver.point.epsilon != before));
+            moved = followed.then_some(state.epsilon / before);
+        });
+        moved
+    };
+    let few = FEW_SAMPLES + 1;
+    let factor = moved(few, Stage::Approach, FOLLOW_AFTER - 1, 0.05, false).unwrap();
+    assert!((0.3..0.8).contains(&factor), "{factor}");
+    assert!(moved(few, Stage::Settling, 2 * FOLLOW_AFTER - 1, 0.05, false).is_some());
+    for (n, stage, iteration, gradient, searching) in [
+        (few, Stage::Approach, FOLLOW_AFTER, 0.05, false),
+        (few, Stage::Settling, FOLLOW_AFTER - 1, 0.05, false),
+        (few, Stage::Final, FOLLOW_AFTER - 1, 0.05, false),
+        (few, Stage::Approach, FOLLOW_AFTER - 1, 2.0, false),
+        (few, Stage::Approach, FOLLOW_AFTER - 1, 0.05, true),
+        (FEW_SAMPLES, Stage::Approach, FOLLOW_AFTER - 1, 0.05, false),
+    ] {
+        assert_eq!(moved(n, stage, iteration, gradient, searching), None, "{n} {stage:?} {iteration} {gradient}");
+    }
+}
