@@ -410,22 +410,22 @@ pub(super) mod tests {
         let variance = rows.total_variance(&weights, &mean);
         assert!((variance - by_hand).abs() < 1e-11 * by_hand, "{variance} {by_hand}");
 
-        let loadings = Matrix::from_fn(columns, 3, |j, c| ((3 * j + c) as f64).sin());
+        let loadings = Matrix::from_fn(columns, 11, |j, c| ((3 * j + c) as f64).sin());
         let some: Vec<usize> = (0..n).filter(|i| i % 3 != 1).collect();
         let project = |i: usize, c: usize| (0..columns).map(|j| centred(i, j) * loadings.get(j, c)).sum();
         let projected = rows.project(&some, &mean, &loadings);
-        close("project", &projected, |i, c| project(some[i], c), (some.len(), 3));
-        let combination = Matrix::from_fn(active.len(), 2, |i, c| ((2 * i + c) as f64).cos() / (1.0 + i as f64));
-        let pulled = Matrix::from_fn(columns, 2, |j, c| {
+        close("project", &projected, |i, c| project(some[i], c), (some.len(), 11));
+        let combination = Matrix::from_fn(active.len(), 10, |i, c| ((2 * i + c) as f64).cos() / (1.0 + i as f64));
+        let pulled = Matrix::from_fn(columns, 10, |j, c| {
             active.iter().enumerate().map(|(at, &i)| centred(i, j) * combination.get(at, c)).sum()
         });
         let pull = rows.transpose_times(&active, &mean, &combination);
-        close("pull", &pull, |j, c| pulled.get(j, c), (columns, 2));
-        assert_eq!(rows.transpose_times(&[], &mean, &Matrix::zeros(0, 2)), Matrix::zeros(columns, 2));
+        close("pull", &pull, |j, c| pulled.get(j, c), (columns, 10));
+        assert_eq!(rows.transpose_times(&[], &mean, &Matrix::zeros(0, 10)), Matrix::zeros(columns, 10));
         let (loadings, scores) = rows.lift(&active, &mean, &combination);
-        close("combine", &loadings, |j, c| pulled.get(j, c), (columns, 2));
+        close("combine", &loadings, |j, c| pulled.get(j, c), (columns, 10));
         let project = |i: usize, c: usize| (0..columns).map(|j| centred(i, j) * pulled.get(j, c)).sum();
-        close("combined scores", &scores, project, (n, 2));
+        close("combined scores", &scores, project, (n, 10));
 
         // Some entries of large matrices, which reach every tile.
         let entry = |between: Side, i: usize, j: usize| -> f64 {

@@ -32,12 +32,12 @@ impl<T: Scalar> Compressed<'_, T> {
         self.positions[range.clone()].iter().zip(&self.values[range]).map(|(&p, &v)| (p as usize, v.into()))
     }
 
-    /// The sum of the lines of `table` at the positions of a line, times its values: one for each of the first columns of `sums`.
-    fn combine(&self, line: usize, table: &Table, sums: &mut [f64]) {
+    /// The sum of the lines of `table` at the positions of a line, times its values, in the first `sums.len()` columns.
+    fn combine(&self, line: usize, table: &ColumnGroups, sums: &mut [f64]) {
         for (at, sums) in sums.chunks_mut(WIDTH).enumerate() {
             let mut partial = [0.0; WIDTH];
             for (position, value) in self.line(line) {
-                let entries = &table.0[at * table.1 + position];
+                let entries = &table.groups[at * table.lines + position];
                 partial.iter_mut().zip(entries).for_each(|(sum, x)| *sum += value * x);
             }
             sums.iter_mut().zip(partial).for_each(|(sum, x)| *sum = x);
@@ -48,16 +48,19 @@ impl<T: Scalar> Compressed<'_, T> {
 /// Columns that are summed side by side, in registers.
 const WIDTH: usize = 8;
 
-/// A matrix by lines of so many columns: all lines of the first ones, then all of the next. With the number of its lines.
-struct Table(Vec<[f64; WIDTH]>, usize);
+/// A matrix, so many columns after the other: all lines of the first ones, then all of the next.
+struct ColumnGroups {
+    groups: Vec<[f64; WIDTH]>,
+    lines: usize,
+}
 
-impl Table {
+impl ColumnGroups {
     fn new(lines: usize, columns: usize) -> Self {
-        Self(vec![[0.0; WIDTH]; lines * columns.div_ceil(WIDTH)], lines)
+        Self { groups: vec![[0.0; WIDTH]; lines * columns.div_ceil(WIDTH)], lines }
     }
 
     fn set(&mut self, line: usize, column: usize, value: f64) {
-        self.0[column / WIDTH * self.1 + line][column % WIDTH] = value;
+        self.groups[column / WIDTH * self.lines + line][column % WIDTH] = value;
     }
 }
 
@@ -139,7 +142,7 @@ impl<T: Scalar> Rows for Sparse<'_, T> {
 
     fn transpose_times(&self, active: &[usize], mean: &[f64], combination: &Matrix) -> Matrix {
         let components = combination.columns();
-        let mut by_sample = Table::new(self.by_row.lines(), components);
+        let mut by_sample = ColumnGroups::new(self.by_row.lines(), components);
         for c in 0..components {
             active.iter().zip(combination.column(c)).for_each(|(&i, &x)| by_sample.set(i, c, x));
         }
@@ -225,7 +228,7 @@ impl<T: Scalar> Rows for Sparse<'_, T> {
 
     fn project(&self, rows: &[usize], mean: &[f64], loadings: &Matrix) -> Matrix {
         let components = loadings.columns();
-        let mut by_feature = Table::new(loadings.rows(), components);
+        let mut by_feature = ColumnGroups::new(loadings.rows(), components);
         for c in 0..components {
             loadings.column(c).iter().enumerate().for_each(|(j, &x)| by_feature.set(j, c, x));
         }

@@ -138,7 +138,7 @@ impl Objective<'_> {
         tolerance: f64,
     ) -> (Vec<f64>, Option<f64>) {
         let accuracy = self.rough_accuracy();
-        let is_rough_already = balancer.usual_error().is_some_and(|error| error <= ROUGH_PLAN_ERROR);
+        let is_rough_already = balancer.last_first_error().is_some_and(|error| error <= ROUGH_PLAN_ERROR);
         if !accuracy.single || tolerance >= SINGLE_PRECISION_ERROR || is_rough_already {
             return (potential, None);
         }

@@ -30,7 +30,7 @@ pub(crate) struct Balancer {
     /// Pairs (change of f, change of r), newest last.
     memory: VecDeque<(Vec<f64>, Vec<f64>)>,
     /// The marginal error that the last plan began with, where nothing was known of it: the next one will begin with one like that.
-    usual_error: Option<f64>,
+    last_first_error: Option<f64>,
 }
 
 /// When to be content with a plan.
@@ -84,18 +84,18 @@ impl Balancer {
         let mut failures = 0;
         let first_pass = kernel.passes();
         loop {
-            // Carrying costs a few columns more; it is left out while the plan is far from good enough.
+            // Carrying costs several columns more; it is left out while the plan is likely not good enough yet.
             let last_error = best.as_ref().map(|(error, ..)| *error).or(limits.first_error);
-            let is_last = match (last_error, self.usual_error) {
+            let is_good = match (last_error, self.last_first_error) {
                 (Some(error), _) => 0.2 * error <= limits.tolerance,
-                (None, Some(usual)) => carried.columns() <= FEW_COLUMNS || usual <= limits.tolerance,
+                (None, Some(error)) => carried.columns() <= FEW_COLUMNS || error <= limits.tolerance,
                 (None, None) => true,
             };
-            let carry = carried.columns() == 0 || is_last;
+            let carry = carried.columns() == 0 || is_good;
             let (r, carried_now) = residual(kernel, weights, &f, carry.then_some(carried));
             let error = marginal_error(weights, &r);
             if best.is_none() && limits.first_error.is_none() {
-                self.usual_error = Some(error);
+                self.last_first_error = Some(error);
             }
             let out_of_passes =
                 kernel.passes() - first_pass >= limits.max_passes || failures >= 8 || limits.stop.is_raised();
@@ -134,14 +134,14 @@ impl Balancer {
     }
 
     /// The marginal error that a plan of which nothing is known is likely to begin with.
-    pub fn usual_error(&self) -> Option<f64> {
-        self.usual_error
+    pub fn last_first_error(&self) -> Option<f64> {
+        self.last_first_error
     }
 
     /// Whether what is remembered is of so many samples: it may come from a file.
     pub fn belongs_to(&self, samples: usize) -> bool {
         let fits = |change: &Vec<f64>| change.len() == samples && change.iter().all(|x| x.is_finite());
-        self.usual_error.is_none_or(|error| error >= 0.0)
+        self.last_first_error.is_none_or(|error| error >= 0.0)
             && self.memory.len() <= MEMORY
             && self.memory.iter().all(|(df, dr)| fits(df) && fits(dr))
     }
@@ -317,30 +317,30 @@ mod tests {
         let (weights, kernel) = (vec![1.0 / n as f64; n], Kernel::of(&scores, 4.0));
         let mut balancer = Balancer::default();
         let solved = balancer.balance(&kernel, &weights, vec![0.0; n], &scores, &limits(1e-12, 1000));
-        let began = balancer.usual_error().unwrap();
+        let began = balancer.last_first_error().unwrap();
         assert!(began > 1e-3, "{began}");
         // A good potential of which nothing is known: what the last plan began with tells whether it is carried at once.
         for (tolerance, passes) in [(1e-6, 2), (1.01 * began, 1)] {
-            balancer.usual_error = Some(began);
+            balancer.last_first_error = Some(began);
             let before = kernel.passes();
             let again =
                 balancer.balance(&kernel, &weights, solved.potential.clone(), &scores, &limits(tolerance, 1000));
             assert_eq!(kernel.passes() - before, passes, "{tolerance}");
-            assert!(balancer.usual_error().unwrap() <= 1e-12);
+            assert!(balancer.last_first_error().unwrap() <= 1e-12);
             assert_eq!(again.carried, solved.carried);
         }
         // Of few columns always.
-        balancer.usual_error = Some(began);
+        balancer.last_first_error = Some(began);
         let (before, few) = (kernel.passes(), scores.leading_columns(FEW_COLUMNS));
         let _ = balancer.balance(&kernel, &weights, solved.potential.clone(), &few, &limits(1e-6, 1000));
         assert_eq!(kernel.passes() - before, 1);
         // What was known beforehand says nothing of the next one.
         let known = Limits { first_error: Some(1e-3), ..limits(1e-6, 1000) };
-        balancer.usual_error = Some(0.25);
+        balancer.last_first_error = Some(0.25);
         let _ = balancer.balance(&kernel, &weights, solved.potential.clone(), &scores, &known);
-        assert_eq!(balancer.usual_error(), Some(0.25));
+        assert_eq!(balancer.last_first_error(), Some(0.25));
         assert!(balancer.belongs_to(n));
-        balancer.usual_error = Some(f64::NAN);
+        balancer.last_first_error = Some(f64::NAN);
         assert!(!balancer.belongs_to(n));
     }
 
@@ -412,7 +412,7 @@ mod tests {
         // A memory that says: go far to the wrong side.
         let misled = || {
             let df: Vec<f64> = (0..n).map(|i| if i % 2 == 0 { 3.0 } else { -3.0 }).collect();
-            Balancer { memory: [(df, r.clone())].into(), usual_error: None }
+            Balancer { memory: [(df, r.clone())].into(), last_first_error: None }
         };
         let balance = |balancer: &mut Balancer, passes: usize| {
             let before = kernel.passes();
@@ -437,7 +437,7 @@ mod tests {
     #[test]
     fn memories_of_other_samples_do_not_belong() {
         let pair = |n: usize| (vec![0.5; n], vec![0.25; n]);
-        let of = |pairs: Vec<(Vec<f64>, Vec<f64>)>| Balancer { memory: pairs.into(), usual_error: None };
+        let of = |pairs: Vec<(Vec<f64>, Vec<f64>)>| Balancer { memory: pairs.into(), last_first_error: None };
         assert!(of(vec![pair(7); MEMORY]).belongs_to(7) && Balancer::default().belongs_to(7));
         assert!(!of(vec![pair(7); MEMORY + 1]).belongs_to(7));
         assert!(!of(vec![pair(7), pair(6)]).belongs_to(7));
