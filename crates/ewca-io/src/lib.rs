@@ -24,6 +24,7 @@
 //! more than the bytes it has seen justify.
 #![forbid(unsafe_code)]
 
+mod anndata;
 mod annotation;
 mod arrow;
 mod checksum;
