@@ -55,6 +55,8 @@ mod table;
 mod tenx;
 mod write;
 mod xlsx;
+#[cfg(feature = "zarr")]
+mod zarr;
 
 pub use annotation::{Annotation, Known};
 pub use checksum::Checksum;

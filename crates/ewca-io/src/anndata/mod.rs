@@ -1,4 +1,4 @@
-//! AnnData, whatever holds it: an HDF5 file (`h5ad`). A holder says what its
+//! AnnData, whatever holds it: an HDF5 file (`h5ad`) or, with the feature `zarr`, a Zarr folder (`zarr`). A holder says what its
 //! groups, arrays and attributes are; what they mean is here, once. `palette` has the colours that AnnData keeps for classes.
 
 mod palette;
