@@ -39,9 +39,10 @@ const TEST: [&str; 7] = ["cargo", "test", "--workspace", "--profile", "quick", "
 const DOC: [&str; 8] = ["cargo", "doc", "--workspace", "--profile", "quick", "--no-deps", "--locked", "--quiet"];
 const DENY: [&str; 8] = ["cargo", "deny", "--log-level", "error", "check", "bans", "licenses", "sources"];
 const DENY_WARNINGS: [&str; 3] = ["--", "-D", "warnings"];
-/// What the library can do with other crates (crates/ewca/Cargo.toml), which nothing else here is built with. So it is built once more for
-/// these tests, in a hurry.
-const INTEROP: [&str; 2] = ["--features", "ewca/faer,ewca/linfa,ewca/nalgebra,ewca/ndarray"];
+/// What the library can do with other crates (crates/ewca/Cargo.toml), and formats that are options (crates/ewca-io/Cargo.toml), which nothing
+/// else here is built with. So they are built once more for these tests, in a hurry.
+const INTEROP: [&str; 2] = ["--features", "ewca/faer,ewca/linfa,ewca/nalgebra,ewca/ndarray,ewca-io/zarr"];
+const INTEROP_TESTS: [&str; 4] = ["--test", "interop", "--test", "zarr"];
 /// The library by itself, as others build it.
 const LIBRARY: [&str; 8] = ["cargo", "clippy", "-p", "ewca", "--lib", "--profile", "quick", "--locked"];
 const UNOPTIMISED: [&str; 2] = ["--config", "profile.quick.opt-level=0"];
@@ -85,15 +86,12 @@ fn test() -> Result<(), String> {
         // As most people build it.
         step("lints without MPI", &[&CLIPPY[..], &["--bin", "ewca"], &DENY_WARNINGS].concat())?;
     }
-    step(
-        "lints of optional features",
-        &[&CLIPPY[..], features, &INTEROP, &["--test", "interop"], &DENY_WARNINGS].concat(),
-    )?;
+    step("lints of optional features", &[&CLIPPY[..], features, &INTEROP, &INTEROP_TESTS, &DENY_WARNINGS].concat())?;
     step("lints of the library by itself", &[&LIBRARY[..], &DENY_WARNINGS].concat())?;
     preparing.join().map_err(|_| "preparing Python failed".to_string())??;
     step("tests", &[&TEST[..], features].concat())?;
     let interop = [&TEST[..], features, &INTEROP, &UNOPTIMISED].concat();
-    step("tests of optional features", &[&interop[..], &["--test", "interop"]].concat())?;
+    step("tests of optional features", &[&interop[..], &INTEROP_TESTS].concat())?;
     step("examples of optional features", &[&interop[..], &["--doc"]].concat())?;
     step("documentation", &[&DOC[..], &INTEROP].concat())?;
     // The licences are checked by a test of this crate as well: this tool takes minutes to build.

@@ -80,6 +80,12 @@ fn forecast(table: &mut TableFile, options: &ReadOptions) -> Option<Forecast> {
     let path = table.path()?.to_path_buf();
     let (path, file) = (path.as_path(), table.name().to_string());
     if let Kind::Folder = source::kind_of(path, &file).ok()? {
+        #[cfg(feature = "zarr")]
+        if crate::tenx::is_zarr(path) {
+            let shape = crate::zarr::shape(path, &file, options)?;
+            let is_empty = shape.rows == 0 || shape.columns == 0;
+            return (!is_empty).then(|| summed(shape, shape.times(2), options));
+        }
         let matrix = table.matrix().ok()??;
         let file = matrix.name().to_string();
         // The matrix has genes in rows.

@@ -26,7 +26,7 @@ pub enum Format {
     Mtx,
     /// A folder with a Matrix Market file, and the names of features and barcodes.
     TenX,
-    /// AnnData in HDF5.
+    /// AnnData in HDF5 or, with the feature `zarr`, in a Zarr folder.
     H5ad,
 }
 

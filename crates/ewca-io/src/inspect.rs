@@ -257,6 +257,8 @@ impl TableFile {
 
     fn format(&mut self, options: &ReadOptions) -> Result<Format, Error> {
         match self.path() {
+            #[cfg(feature = "zarr")]
+            Some(path) if crate::tenx::is_zarr(path) => Ok(Format::H5ad),
             Some(path) if path.is_dir() => Ok(Format::TenX),
             _ => Format::detect(&self.bytes(options)?, self.name(), options),
         }
@@ -269,6 +271,10 @@ impl TableFile {
 
     /// The matrices of an AnnData file, and the columns of obs with their texts.
     fn anndata(&mut self, options: &ReadOptions) -> Result<(Vec<String>, Vec<TextCells>), Error> {
+        #[cfg(feature = "zarr")]
+        if let Some(path) = self.path().filter(|path| crate::tenx::is_zarr(path)) {
+            return crate::zarr::describe(path, self.name(), options);
+        }
         if let Some(path) = self.regular_path() {
             return h5ad::describe(path, self.name(), options);
         }

@@ -24,6 +24,7 @@
 //! more than the bytes it has seen justify.
 #![forbid(unsafe_code)]
 
+mod anndata;
 mod annotation;
 mod arrow;
 mod checksum;
@@ -54,6 +55,8 @@ mod table;
 mod tenx;
 mod write;
 mod xlsx;
+#[cfg(feature = "zarr")]
+mod zarr;
 
 pub use annotation::{Annotation, Known};
 pub use checksum::Checksum;

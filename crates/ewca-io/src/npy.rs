@@ -101,7 +101,7 @@ pub(crate) enum Element {
 }
 
 impl Element {
-    fn size(self) -> usize {
+    pub fn size(self) -> usize {
         match self {
             Element::Bool => 1,
             Element::Float(size) | Element::Signed(size) | Element::Unsigned(size) => size,
@@ -172,6 +172,13 @@ impl Header {
         let sizes = shape.split(',').map(str::trim).filter(|size| !size.is_empty());
         let shape: Result<Vec<usize>, _> = sizes.map(|size| size.trim_end_matches('L').parse()).collect();
         let shape = shape.map_err(|_| broken("shape"))?;
+        Ok(Header { element, big_endian, fortran, shape, bytes: 0 })
+    }
+
+    /// What stands before an array that is a chunk of a larger one, and of elements such as `<f8`.
+    #[cfg(feature = "zarr")]
+    pub fn of_chunk(descr: &str, shape: Vec<usize>, fortran: bool, file: &str) -> Result<Header, Error> {
+        let (element, big_endian) = parse_element(descr, file)?;
         Ok(Header { element, big_endian, fortran, shape, bytes: 0 })
     }
 

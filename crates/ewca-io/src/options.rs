@@ -33,7 +33,7 @@ pub struct ReadOptions {
     pub missing_values: Vec<String>,
     /// What to do with missing cells.
     pub missing: Missing,
-    /// Which array (.npz), variable (.mat), layer (.h5ad) or sheet (.xlsx) to read where there are several.
+    /// Which array (.npz), variable (.mat), layer (.h5ad, Zarr) or sheet (.xlsx) to read where there are several.
     pub array: Option<String>,
     /// The type of features to keep of a 10x file or folder that has several; genes when `None`.
     pub feature_type: Option<String>,

@@ -97,6 +97,10 @@ impl TableFile {
     pub(crate) fn streamed(&mut self, options: &ReadOptions) -> Result<Option<(Format, Draft)>, Error> {
         let Some(path) = self.path.clone().filter(|_| self.loaded.is_none()) else { return Ok(None) };
         if kind_of(&path, &self.file)? == Kind::Folder {
+            #[cfg(feature = "zarr")]
+            if tenx::is_zarr(&path) {
+                return Ok(Some((Format::H5ad, crate::zarr::read(&path, &self.file, options)?)));
+            }
             return Ok(Some((Format::TenX, tenx::read(&path, self.matrix.take(), options)?)));
         }
         let file = self.file.clone();

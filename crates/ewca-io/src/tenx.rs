@@ -42,8 +42,12 @@ pub(crate) fn matrix(folder: &Path) -> Result<PathBuf, Error> {
 
 /// What is said of a folder that is no 10x one.
 fn no_matrix(folder: &Path) -> Error {
-    let is_zarr = [".zgroup", ".zattrs", ".zarray", "zarr.json"].iter().any(|name| folder.join(name).is_file());
-    Error::Folder { file: file_name(folder), is_zarr }
+    Error::Folder { file: file_name(folder), is_zarr: is_zarr(folder) }
+}
+
+/// Whether a folder is one of Zarr.
+pub(crate) fn is_zarr(folder: &Path) -> bool {
+    [".zgroup", ".zattrs", ".zarray", "zarr.json"].iter().any(|name| folder.join(name).is_file())
 }
 
 /// The first of `files` that is there, plain or compressed. It must be a file, and in the folder: whoever makes a folder

@@ -2,7 +2,7 @@
 
 Run it again only when a format is added: `python make_golden.py`, with numpy, pandas, pyarrow, scipy,
 anndata, h5py, hdf5plugin, hdf5storage, loompy, openpyxl and XlsxWriter installed (and `Rscript make_golden.R golden`). The files are
-committed, so that the tests need no Python.
+committed, so that the tests need no Python. Zarr folders are made by make_golden_zarr.py, after this.
 
 Every file holds the table of golden_table.py, unless its name says otherwise.
 """

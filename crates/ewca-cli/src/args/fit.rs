@@ -21,7 +21,7 @@ use crate::output::exports::Exports;
 #[command(after_help = examples::FIT)]
 pub struct FitArgs {
     /// The table: CSV or TSV (also .gz, .zst, .bz2, .xz or .zip), Excel .xlsx, .npy, .npz, Parquet, Arrow, MATLAB .mat, Matrix Market .mtx, a
-    /// 10x folder or .h5 file, loom, or AnnData .h5ad; `-` is standard input
+    /// 10x folder or .h5 file, loom, or AnnData .h5ad (also in a Zarr folder, if built with the feature `zarr`); `-` is standard input
     input: PathBuf,
 
     #[command(flatten)]

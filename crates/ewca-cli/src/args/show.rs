@@ -15,7 +15,7 @@ use super::{examples, values};
 #[derive(Debug, Args)]
 #[command(after_help = examples::INSPECT)]
 pub struct InspectArgs {
-    /// The file, or a 10x folder
+    /// The file, or a 10x folder (or a Zarr folder, if built with the feature `zarr`)
     file: PathBuf,
 
     #[command(flatten)]

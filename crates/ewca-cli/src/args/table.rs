@@ -43,7 +43,7 @@ pub struct TableArgs {
     #[arg(long)]
     transpose: bool,
 
-    /// Which array (.npz), variable (.mat), layer (.h5ad) or sheet (.xlsx) to read
+    /// Which array (.npz), variable (.mat), layer (.h5ad, Zarr) or sheet (.xlsx) to read
     #[arg(long, value_name = "NAME", visible_aliases = ["variable", "layer", "sheet"])]
     array: Option<String>,
 
@@ -169,7 +169,8 @@ impl TableArgs {
     pub fn says_anndata(&self, input: &std::path::Path) -> bool {
         let extension = input.extension().map(|extension| extension.to_ascii_lowercase());
         let by_name = extension.is_some_and(|extension| ["h5ad", "h5", "hdf5"].iter().any(|known| extension == *known));
-        !self.transpose && self.format.map_or(by_name, |format| format == Format::H5ad)
+        // AnnData in a Zarr folder is read, and never added to.
+        !self.transpose && !input.is_dir() && self.format.map_or(by_name, |format| format == Format::H5ad)
     }
 }
 

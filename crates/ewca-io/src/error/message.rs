@@ -39,8 +39,8 @@ impl Error {
                 format!("{file}: is a {kind}, not a file; name a file, or give what it brings through a pipe").into()
             }
             Error::Folder { file, is_zarr: true } => format!(
-                "{file}: is a Zarr folder, which is not read here; write it as .h5ad (in Python: \
-                 anndata.read_zarr(FOLDER).write_h5ad(FILE))"
+                "{file}: is a Zarr folder, which is read only where ewca was built with cargo's feature `zarr` (the README says \
+                 how); build it so, or write the folder as .h5ad (in Python: anndata.read_zarr(FOLDER).write_h5ad(FILE))"
             )
             .into(),
             Error::Folder { file, is_zarr: false } => format!(

@@ -3,6 +3,7 @@
 use rust_hdf5::H5Group;
 
 use super::read::{H5ad, has};
+use crate::anndata::AnnData;
 use crate::error::{another_column, counted, excerpt};
 use crate::finish::{Draft, chosen_columns};
 use crate::forecast::TableShape;

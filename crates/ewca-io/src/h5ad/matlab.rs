@@ -5,6 +5,7 @@ use std::path::Path;
 use rust_hdf5::H5Dataset;
 
 use super::read::{H5ad, in_a_file};
+use crate::anndata::AnnData;
 use crate::error::{excerpt, phrase};
 use crate::finish::Draft;
 use crate::source::contained;

@@ -1,5 +1,5 @@
 //! AnnData in HDF5: `X` or a layer, with the names of observations and variables; also 10x and loom files (`cells`), AnnData of old
-//! versions (`records`), and MATLAB files of version 7.3 (`matlab`). `palette` has the colours that AnnData keeps for classes.
+//! versions (`records`), and MATLAB files of version 7.3 (`matlab`). What AnnData means is in `crate::anndata`.
 //!
 //! `read` gives a table, `parts` some of its rows at a time; `write` adds results to a copy of the file. All of them open
 //! it only when `guard` has seen that it keeps to itself.
@@ -7,7 +7,6 @@
 mod cells;
 mod guard;
 mod matlab;
-mod palette;
 mod parts;
 mod read;
 mod records;

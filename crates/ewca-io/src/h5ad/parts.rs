@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rust_hdf5::H5Dataset;
 
+use crate::anndata::AnnData;
 use crate::error::counted;
 use crate::finish::Draft;
 use crate::parts::Parts;
@@ -151,13 +152,13 @@ fn stored(h5ad: &H5ad, file: &str, options: &ReadOptions, shape: [usize; 2]) -> 
 /// Where the matrix is, and how many rows are stored together if it is dense. It is refused if its rows cannot be read
 /// apart from each other.
 fn layout(h5ad: &H5ad, file: &str, options: &ReadOptions) -> Result<(String, Option<usize>), Error> {
-    let (place, group) = h5ad.place(options.array.as_deref())?;
-    let Some(group) = group else {
+    let (place, is_sparse) = h5ad.place(options.array.as_deref())?;
+    if !is_sparse {
         let (dataset, _) = h5ad.dense(&place)?;
         let rows_together = rows_together(&dataset, &place, file)?;
         return Ok((place, Some(rows_together)));
-    };
-    if h5ad.major(&group, &place)? == Major::Column {
+    }
+    if h5ad.major(&place)? == Major::Column {
         return Err(Error::unsupported(
             file,
             format!("{place} is stored by columns (CSC) and cannot be read in parts"),

@@ -2,8 +2,9 @@
 
 use rust_hdf5::{DatatypeMessage, H5Dataset};
 
-use super::read::{H5ad, has, pick};
+use super::read::{H5ad, has};
 use crate::Error;
+use crate::anndata::{AnnData, pick};
 use crate::error::truth_name;
 
 /// One field of every record.
@@ -53,13 +54,13 @@ impl H5ad<'_> {
     }
 
     /// The names of the fields of an old frame, but for the index.
-    pub fn record_names(&self, frame: &str) -> Option<Vec<String>> {
+    pub fn names_of_fields(&self, frame: &str) -> Option<Vec<String>> {
         let (_, fields) = self.records(frame)?;
         Some(fields.into_iter().map(|field| field.name).filter(|name| !is_index(name)).collect())
     }
 
     /// A field of an old frame as text; the index where no name is given. Categories are beside the frames, in `uns`.
-    pub fn record_texts(&self, frame: &str, name: Option<&str>) -> Option<Result<Vec<String>, Error>> {
+    pub fn texts_of_field(&self, frame: &str, name: Option<&str>) -> Option<Result<Vec<String>, Error>> {
         let (dataset, fields) = self.records(frame)?;
         let wanted = |field: &&Field| name.map_or(is_index(&field.name), |name| field.name == name);
         let field = fields.iter().find(wanted)?;
@@ -67,7 +68,7 @@ impl H5ad<'_> {
     }
 
     /// Whether a field of an old frame holds numbers that are no codes of classes; nothing where the frame is of another kind.
-    pub fn is_measured_field(&self, frame: &str, name: &str) -> Option<bool> {
+    pub fn field_is_measured(&self, frame: &str, name: &str) -> Option<bool> {
         let (_, fields) = self.records(frame)?;
         let field = fields.iter().find(|field| field.name == name)?;
         let is_number = matches!(field.kind, FieldKind::Integer { .. } | FieldKind::Float { .. });

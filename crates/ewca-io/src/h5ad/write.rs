@@ -8,6 +8,7 @@ use std::path::Path;
 use rust_hdf5::{DatatypeMessage, H5Dataset, H5File, H5Group, Hdf5Error, VarLenUnicode};
 
 use super::read::H5ad;
+use crate::anndata::AnnData;
 use crate::error::{excerpt, file_name};
 use crate::write::Staged;
 use crate::{Error, ReadOptions, SparseValues};
