@@ -227,7 +227,7 @@ struct PairSums {
     rows: Vec<f64>,
     /// Nothing for a block with itself.
     columns: Vec<f64>,
-    /// Tiles that were computed.
+    /// Tiles that were not left out.
     computed: usize,
 }
 

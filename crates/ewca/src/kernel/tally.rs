@@ -59,7 +59,7 @@ pub(crate) struct Tally {
 pub struct Work {
     /// Applications of the whole kernel.
     pub passes: usize,
-    /// The part of all pairs of points that was computed.
+    /// The part of all pairs of points that passes went over; the others were left out.
     pub computed: f64,
     /// A bound of the share of a plan's mass that the last pass left out.
     pub left_out: f64,

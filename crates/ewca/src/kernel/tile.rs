@@ -44,7 +44,7 @@ pub(super) struct Multiply<'a, E> {
     pub reach: Option<Reach<'a>>,
     /// Where tiles are kept for further passes, where they are.
     pub kept: Option<&'a mut KeptTiles<E>>,
-    /// Tiles that were computed.
+    /// Tiles that were not left out.
     pub computed: &'a mut usize,
 }
 
