@@ -58,6 +58,11 @@ pub(crate) trait AnnData {
         None
     }
 
+    /// Refuses an array that claims to hold more than its file can.
+    fn check_claim(&self, _path: &str) -> Result<(), Error> {
+        Ok(())
+    }
+
     fn malformed(&self, problem: impl std::fmt::Display) -> Error {
         Error::malformed(self.name(), self.format(), problem)
     }
@@ -144,6 +149,7 @@ pub(crate) trait AnnData {
         }
         let found = self.rows_and_columns(&self.sizes(&path)?, &path)?;
         // Known before room is made for what the file claims.
+        self.check_claim(&path)?;
         self.check_size(found, shape)?;
         self.dense_values(self.all_numbers(&path)?, found, &path)
     }

@@ -187,6 +187,10 @@ impl AnnData for H5ad<'_> {
         "h5ad"
     }
 
+    fn check_claim(&self, path: &str) -> Result<(), Error> {
+        self.dataset(path).map(|_| ())
+    }
+
     fn members(&self, group: &str) -> Result<Vec<String>, Error> {
         self.group(group).and_then(|found| found.link_names()).map_err(self.because(group))
     }
