@@ -36,17 +36,20 @@ fn numbers<const N: usize, T>(file: &Path, of_bytes: fn([u8; N]) -> T) -> Result
     Ok(std::fs::read(file)?.as_chunks::<N>().0.iter().map(|bytes| of_bytes(*bytes)).collect())
 }
 
-/// Fits again and again, from raw numbers to a model, and prints what there is to say of the times and of the last model.
+/// Fits again and again, from raw numbers to a model, and prints what there is to say of the times and of the fastest fit.
 fn report<'a>(params: &Params, repeats: usize, samples: impl Fn() -> Result<Samples<'a>>) -> Result<()> {
-    let mut seconds = Vec::new();
-    let mut last = None;
+    let mut seconds: Vec<f64> = Vec::new();
+    let mut fastest = None;
     for _ in 0..repeats {
         let clock = Instant::now();
         let model = params.clone().fit(&samples()?)?;
-        seconds.push(clock.elapsed().as_secs_f64());
-        last = Some(model);
+        let time = clock.elapsed().as_secs_f64();
+        if seconds.iter().all(|other| time < *other) {
+            fastest = Some(model);
+        }
+        seconds.push(time);
     }
-    let Some(model) = last else { return Err("REPEATS must be at least 1".into()) };
+    let Some(model) = fastest else { return Err("REPEATS must be at least 1".into()) };
     println!("{}", summary(&model, &seconds));
     Ok(())
 }

@@ -173,7 +173,7 @@ def tried(table, program):
             seen = run(f"ewca inspect {table.name}")
             if seen.returncode != 0:
                 return judged(seen)
-            suggestion = seen.stdout.partition("Go on with:\n")[2]
+            suggestion = seen.stdout.partition("Next:\n")[2]
             return judged(run(suggestion)) if suggestion.strip() else ("failure", "suggests nothing")
         except subprocess.TimeoutExpired:
             return "failure", f"not done after {SECONDS} s"

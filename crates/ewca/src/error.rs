@@ -37,7 +37,7 @@ pub enum Error {
         what: String,
     },
     /// Rows of different lengths.
-    #[error("row {row} has {found} values where row 0 has {expected}: all rows need the same length")]
+    #[error("row {row} has {found} values, but row 0 has {expected}: all rows must have the same length")]
     Ragged {
         /// The first row that differs.
         row: usize,
@@ -47,7 +47,7 @@ pub enum Error {
         found: usize,
     },
     /// Columns of different lengths.
-    #[error("column {column} has {found} values where column 0 has {expected}: all columns need the same length")]
+    #[error("column {column} has {found} values, but column 0 has {expected}: all columns must have the same length")]
     RaggedColumn {
         /// The first column that differs.
         column: usize,
@@ -58,7 +58,7 @@ pub enum Error {
     },
     /// Strides that lead out of the buffer.
     #[error(
-        "{rows} rows x {columns} columns with strides of {row_stride} and {column_stride} lead beyond the {found} values that were passed"
+        "{rows} rows x {columns} columns with strides of {row_stride} and {column_stride} need more than the {found} values that were passed"
     )]
     Strides {
         /// Number of rows that were declared.
@@ -73,7 +73,7 @@ pub enum Error {
         found: usize,
     },
     /// A NaN or an infinity among the data.
-    #[error("the value at row {row}, column {column} is {value}: remove or impute it first")]
+    #[error("the value at row {row}, column {column} is {value}: remove it, or fill in a value first")]
     NotFinite {
         /// Its row.
         row: usize,
@@ -83,7 +83,7 @@ pub enum Error {
         value: f64,
     },
     /// A magnitude whose square leaves the range of f64.
-    #[error("the largest magnitude is {magnitude:e}, whose square leaves the range of f64: rescale the data first")]
+    #[error("the largest value is {magnitude:e}, too large to square: rescale the data first")]
     Range {
         /// The largest magnitude of the data.
         magnitude: f64,
@@ -95,7 +95,7 @@ pub enum Error {
         found: usize,
     },
     /// All samples are the same point.
-    #[error("all samples are equal: there is no variance to explain")]
+    #[error("all samples are identical: there is no variance to explain")]
     Constant,
     /// Weights of the wrong length.
     #[error("{found} weights were passed for {expected} samples")]
@@ -117,7 +117,7 @@ pub enum Error {
     #[error("all weights are zero: at least 2 samples need a positive weight")]
     ZeroWeights,
     /// k is 0 or larger than the rank.
-    #[error("{requested} components were asked for, but the centred data have rank {rank}: choose k from 1 to {rank}")]
+    #[error("{requested} components were requested, but the centred data have rank {rank}: choose k from 1 to {rank}")]
     Components {
         /// The wanted number of components.
         requested: usize,
@@ -125,7 +125,7 @@ pub enum Error {
         rank: usize,
     },
     /// A sample that is not there.
-    #[error("there is no sample {row}: there are {rows}, counted from 0")]
+    #[error("there is no sample {row}: there are {rows} samples, counted from 0")]
     NoSuchRow {
         /// The sample that was asked for.
         row: usize,
@@ -164,7 +164,7 @@ pub enum Error {
     },
     /// A Sinkhorn scaling in which a whole row or column of the kernel vanished.
     #[error(
-        "the kernel underflows in {line} {index} (iteration {iteration}): epsilon is too small for the scaling form; use the log domain"
+        "the kernel underflows in {line} {index} (iteration {iteration}): epsilon is too small for plain scaling; use the log-domain solver"
     )]
     Underflow {
         /// "row" or "column".
@@ -181,21 +181,19 @@ pub enum Error {
         source: Cause,
     },
     /// Processes of a team that came to different results.
-    #[error(
-        "the processes of the team disagree about {what}: run all on processors of one kind, with the same program"
-    )]
+    #[error("the processes differ in {what}: run all of them with the same program, on processors of the same kind")]
     Team {
         /// What differs.
         what: &'static str,
     },
     /// A saved state that belongs to another fit.
-    #[error("the saved state belongs to another fit: {what} differ")]
+    #[error("the saved state is from another fit: {what} differ")]
     State {
         /// What does not match.
         what: &'static str,
     },
     /// Parts that do not make a model.
-    #[error("these parts make no model: {what}")]
+    #[error("these parts do not form a valid model: {what}")]
     Model {
         /// What is wrong with them.
         what: String,
@@ -205,14 +203,14 @@ pub enum Error {
     Stopped,
     /// A result that is not a number, from data and parameters that are.
     #[error(
-        "{what} came out as NaN: the data or epsilon are beyond what double precision can hold; scale the features, or choose another epsilon"
+        "{what} became NaN: the data or epsilon are too extreme for double precision; scale the features, or choose another epsilon"
     )]
     NotANumber {
         /// What it is.
         what: &'static str,
     },
     /// Counts that are no counts of samples.
-    #[error("the counts sum to {sum:e}: at most 9e15 samples can be counted")]
+    #[error("the counts sum to {sum:e}: the sum must be at most 9e15")]
     Counts {
         /// Their sum.
         sum: f64,

@@ -15,12 +15,14 @@ pub enum Simd {
     Avx512,
     /// 256 bits: x86 with AVX2 and FMA.
     Avx2,
+    /// 128 bits: every 64-bit ARM.
+    Neon,
     /// Plain Rust, on any processor.
     Portable,
 }
 
 impl Simd {
-    const ALL: [Self; 3] = [Self::Avx512, Self::Avx2, Self::Portable];
+    const ALL: [Self; 4] = [Self::Avx512, Self::Avx2, Self::Neon, Self::Portable];
 
     /// The name by which `EWCA_SIMD` chooses it.
     #[must_use]
@@ -28,6 +30,7 @@ impl Simd {
         match self {
             Self::Avx512 => "avx512",
             Self::Avx2 => "avx2",
+            Self::Neon => "neon",
             Self::Portable => "portable",
         }
     }
@@ -38,8 +41,8 @@ impl Simd {
         Self::ALL.into_iter().filter(|simd| simd.is_available()).collect()
     }
 
-    /// What fits use: the widest that this processor has, or what the environment variable `EWCA_SIMD` names (`avx512`, `avx2` or
-    /// `portable`), looked at once. Fits are refused where it names something else, or what the processor lacks.
+    /// What fits use: the widest that this processor has, or what the environment variable `EWCA_SIMD` names (`avx512`, `avx2`,
+    /// `neon` or `portable`), looked at once. Fits are refused where it names something else, or what the processor lacks.
     ///
     /// # Errors
     /// Where `EWCA_SIMD` names vectors that there are not, or that this processor lacks.
@@ -72,12 +75,13 @@ impl Simd {
             match self {
                 Self::Avx512 => has!("avx512f") && has!("avx512dq"),
                 Self::Avx2 => has!("avx2") && has!("fma"),
+                Self::Neon => false,
                 Self::Portable => true,
             }
         }
         #[cfg(not(target_arch = "x86_64"))]
         {
-            self == Self::Portable
+            self == Self::Portable || self == Self::Neon && cfg!(target_arch = "aarch64")
         }
     }
 }

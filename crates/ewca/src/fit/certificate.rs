@@ -11,7 +11,7 @@ use crate::transport::Scalings;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Certificate {
-    /// sum_i |(pi 1)_i - a_i|: how far the plan is from being a plan.
+    /// sum_i |(pi 1)_i - a_i|: the error in the plan's row and column sums.
     pub marginal_error: f64,
     /// An upper bound of what the plan's cost exceeds the optimal transport cost by, in units of the loss: the cost of a
     /// feasible plan made from this one, minus the dual value.
@@ -119,7 +119,7 @@ impl std::fmt::Display for Termination {
             Self::Converged => "converged",
             Self::MaxIterations => "stopped at the iteration limit",
             Self::Interrupted => "interrupted",
-            Self::Stalled => "stalled before the tolerance was met",
+            Self::Stalled => "stalled before reaching the tolerance",
         })
     }
 }
@@ -318,7 +318,11 @@ mod tests {
         assert_eq!(all.map(Termination::name), ["converged", "max_iterations", "interrupted", "stalled"]);
         let texts = all.map(|end| end.to_string());
         assert_eq!(texts[0], "converged");
-        assert!(texts[1].contains("limit") && texts[2] == "interrupted" && texts[3].contains("before the tolerance"));
+        assert!(
+            texts[1].contains("limit")
+                && texts[2] == "interrupted"
+                && texts[3].contains("before reaching the tolerance")
+        );
         let of = |marginal_error| Approximation {
             landmarks: 2,
             rows: 3,

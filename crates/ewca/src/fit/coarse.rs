@@ -24,6 +24,7 @@ const FEWEST_SAMPLES: usize = 1600;
 const FACTOR: usize = 5;
 /// Accurate enough for a start.
 const TOLERANCE: f64 = 1e-3;
+const MOST_ITERATIONS: usize = 50;
 
 /// Where a fit begins: at its first frame, or, where there are so many samples that it pays, where fits of fewer samples ended.
 pub(super) fn starting_point(session: &mut Session<'_>) -> Result<StartingPoint> {
@@ -58,7 +59,7 @@ fn level(session: &mut Session<'_>, few: &[usize], start: StartingPoint) -> Resu
         smoothing: Smoothing::Epsilon(epsilon),
         start: Start::Loadings(start.frame),
         tolerance: params.tolerance.max(TOLERANCE),
-        max_iterations: 50,
+        max_iterations: params.max_iterations.min(MOST_ITERATIONS),
         restarts: 0,
         // Landmarks pay from four times as many samples on.
         landmarks: params.landmarks.filter(|m| few.len() / 4 > *m),

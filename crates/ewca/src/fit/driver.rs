@@ -1,6 +1,6 @@
 //! The loop: steps of a solver, shown to the observer, until the certificate is good enough; and the starts, one after the other.
 
-use super::perplexity_search::{rough_perplexity, smallest_epsilon};
+use super::perplexity_search::{PerplexitySearch, rough_perplexity, smallest_epsilon};
 use super::session::Session;
 use super::state::{CONTINUATION_STEPS, Candidate, FitState, MAX_SEARCH_ROUNDS, Stage, is_same_loss};
 use super::{Control, Iteration, Progress, Termination};
@@ -55,15 +55,18 @@ impl Session<'_> {
             };
             state.tally = objective.kernel.tally();
             let interrupted = termination == Termination::Interrupted;
-            if state.searching && !interrupted {
+            // At the limit before epsilon is found there is nothing to make starts at. A state of the search goes on as if there had been no limit.
+            let is_lost = state.searching && termination == Termination::MaxIterations;
+            if state.searching && !interrupted && !is_lost {
                 // Epsilon is found: what it gives must not depend on the way there.
                 state.searching = false;
+                state.search.iter_mut().for_each(PerplexitySearch::reset_bracket);
                 self.begin_start(objective, state, 0)?;
                 continue;
             }
             self.keep(objective, state, termination, leading)?;
             let all_made = state.start + 1 >= state.starts.count();
-            if interrupted || (all_made && !self.epsilon_moved_after_all_starts(objective, state)?) {
+            if interrupted || is_lost || (all_made && !self.epsilon_moved_after_all_starts(objective, state)?) {
                 return state.best.take().ok_or(Error::State { what: "its numbers" });
             }
             if !all_made {
@@ -237,8 +240,12 @@ impl Session<'_> {
         if state.solver.point.relative_gradient <= goal && state.solver.point.marginal_error > plan_goal {
             state.solver.tighten(objective, plan_goal);
         }
+        let limit_reached = (state.iteration >= self.params.max_iterations).then_some(Termination::MaxIterations);
         if state.solver.point.relative_gradient <= goal {
             if let Stage::Continuation { steps_left } = state.stage {
+                if limit_reached.is_some() {
+                    return Ok(limit_reached);
+                }
                 self.climb(objective, state, steps_left - 1);
                 return Ok(None);
             }
@@ -247,14 +254,14 @@ impl Session<'_> {
             let several = state.starts.count() > 1 || state.settled;
             let settled = !state.searching && (several || (is_rough && state.stage == Stage::Final));
             if !settled && self.epsilon_moved(objective, state)? {
-                return Ok(None);
+                return Ok(limit_reached);
             }
             if state.stage == Stage::Final && !state.searching && !is_rough {
                 let found = objective.leading(&state.solver.point)?;
                 let known = (found.values.clone(), found.eigen_deficit);
                 if found.is_saddle {
-                    if state.iteration >= self.params.max_iterations {
-                        return Ok(Some(Termination::MaxIterations));
+                    if limit_reached.is_some() {
+                        return Ok(limit_reached);
                     }
                     if self.escape_saddle(objective, state, found) {
                         return Ok(None);
@@ -264,8 +271,8 @@ impl Session<'_> {
             }
             return Ok(Some(Termination::Converged));
         }
-        if state.iteration >= self.params.max_iterations {
-            return Ok(Some(Termination::MaxIterations));
+        if limit_reached.is_some() {
+            return Ok(limit_reached);
         }
         if self.follows_perplexity(objective, state)? {
             return Ok(None);
@@ -364,7 +371,7 @@ impl Session<'_> {
         Ok(true)
     }
 
-    /// One step of the search for a perplexity, where there is one: whether anything is left to do.
+    /// One step of the search for a perplexity, where there is one: whether anything is left to do. At the limit of iterations epsilon stays.
     fn epsilon_moved(&self, objective: &mut Objective<'_>, state: &mut FitState) -> Result<bool> {
         if state.search.is_none() {
             return Ok(false);
@@ -375,8 +382,10 @@ impl Session<'_> {
             let close = close_perplexity(state);
             let Some(search) = &mut state.search else { return Ok(false) };
             if let Some(epsilon) = search.next(state.epsilon, perplexity, close, lowest) {
-                state.epsilon = epsilon;
-                self.go_on_at(objective, state, epsilon);
+                if state.iteration < self.params.max_iterations {
+                    state.epsilon = epsilon;
+                    self.go_on_at(objective, state, epsilon);
+                }
                 return Ok(true);
             }
             search.reset_bracket();

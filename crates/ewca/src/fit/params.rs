@@ -245,7 +245,7 @@ impl Params {
             _ => {}
         }
         if !(self.tolerance > 0.0 && self.tolerance < 1.0) {
-            return wrong("tolerance", self.tolerance.to_string(), "it must lie between 0 and 1");
+            return wrong("tolerance", self.tolerance.to_string(), "it must be between 0 and 1");
         }
         if self.max_iterations == 0 {
             return wrong("max_iterations", "0".into(), "at least one iteration is needed");
@@ -266,14 +266,14 @@ impl Params {
             return wrong("landmarks", landmarks.to_string(), "at least two landmarks are needed");
         }
         if self.landmarks.is_some() && self.solver.resolved() != Solver::Lbfgs {
-            let expected = "an approximate kernel (landmarks) needs the solver lbfgs, which is the default";
+            let expected = "landmarks work only with the solver lbfgs, which is the default";
             return wrong("solver", self.solver.name().into(), expected);
         }
         if let Start::Loadings(loadings) = &self.start
             && (loadings.columns() != self.components || !loadings.is_finite())
         {
             let value = format!("{} x {}", loadings.rows(), loadings.columns());
-            return wrong("start", value, "given loadings must be finite, one column per component");
+            return wrong("start", value, "the loadings must be finite, with one column per component");
         }
         Simd::chosen()?;
         Ok(())

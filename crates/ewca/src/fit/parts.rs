@@ -83,10 +83,13 @@ impl ModelParts {
             ("eigenvalues", self.certificate.eigenvalues.len(), k),
         ];
         if let Some((what, found, expected)) = lengths.into_iter().find(|(_, found, expected)| found != expected) {
-            return refused(format!("{what}: {found} where {expected} are expected"));
+            return refused(format!("{what}: {found} instead of {expected}"));
         }
         if self.params.components() != k {
-            return refused(format!("its parameters: components is {}, of a model with {k}", self.params.components()));
+            return refused(format!(
+                "its parameters ask for {} components, but the model has {k}",
+                self.params.components()
+            ));
         }
         self.check_numbers()
     }
@@ -104,7 +107,7 @@ impl ModelParts {
         ];
         for (name, values) in named {
             if let Some(at) = values.iter().position(|value| !value.is_finite()) {
-                return refused(format!("'{name}' has {} at place {at}", values[at]));
+                return refused(format!("'{name}' has {} at position {at}", values[at]));
             }
         }
         if !(self.epsilon.is_normal() && self.epsilon > 0.0) {
@@ -193,7 +196,7 @@ mod tests {
             assert_ne!(changed, text, "no {from}");
             serde_json::from_str::<Model>(&changed).unwrap_err().to_string()
         };
-        assert!(refused("\"params\":", "\"other\":").contains("components is 0, of a model with 2"));
+        assert!(refused("\"params\":", "\"other\":").contains("ask for 0 components, but the model has 2"));
         assert!(refused("\"tolerance\":1e-6", "\"tolerance\":7.0").contains("its parameters: tolerance is 7"));
         assert!(refused("\"epsilon\":5.0,\"perplexity", "\"epsilon\":-5.0,\"perplexity").contains("epsilon is -5"));
     }
@@ -227,19 +230,19 @@ mod tests {
         refused(&|p| p.components = Matrix::zeros(4, 0), "no model has 20 samples, 4 features and 0 components");
         refused(&|p| p.components = Matrix::zeros(1, 2), "no model has 20 samples, 1 features and 2 components");
         refused(&|p| p.scores = Matrix::zeros(0, 2), "no model has 0 samples");
-        refused(&|p| p.scores = wide.clone(), "columns of the scores: 3 where 2 are expected");
-        refused(&|p| p.mean.truncate(3), "mean: 3 where 4");
-        refused(&|p| p.weights.truncate(3), "weights: 3 where 20");
-        refused(&|p| p.potential.truncate(3), "potential: 3 where 20");
-        refused(&|p| p.explained_variance.truncate(1), "explained variances: 1 where 2");
-        refused(&|p| p.explained_variance_ratio.truncate(1), "explained variance ratios: 1 where 2");
-        refused(&|p| p.certificate.eigenvalues.truncate(1), "eigenvalues: 1 where 2");
-        refused(&|p| p.params = Ewca::params(3).check().unwrap(), "components is 3, of a model with 2");
-        refused(&|p| p.components.set(2, 1, f64::NAN), "'components' has NaN at place 6");
-        refused(&|p| p.mean[1] = f64::INFINITY, "'mean' has inf at place 1");
-        refused(&|p| p.scores.set(0, 0, f64::NAN), "'scores' has NaN at place 0");
-        refused(&|p| p.weights[2] = f64::NAN, "'weights' has NaN at place 2");
-        refused(&|p| p.potential[2] = f64::NEG_INFINITY, "'potential' has -inf at place 2");
+        refused(&|p| p.scores = wide.clone(), "columns of the scores: 3 instead of 2");
+        refused(&|p| p.mean.truncate(3), "mean: 3 instead of 4");
+        refused(&|p| p.weights.truncate(3), "weights: 3 instead of 20");
+        refused(&|p| p.potential.truncate(3), "potential: 3 instead of 20");
+        refused(&|p| p.explained_variance.truncate(1), "explained variances: 1 instead of 2");
+        refused(&|p| p.explained_variance_ratio.truncate(1), "explained variance ratios: 1 instead of 2");
+        refused(&|p| p.certificate.eigenvalues.truncate(1), "eigenvalues: 1 instead of 2");
+        refused(&|p| p.params = Ewca::params(3).check().unwrap(), "ask for 3 components, but the model has 2");
+        refused(&|p| p.components.set(2, 1, f64::NAN), "'components' has NaN at position 6");
+        refused(&|p| p.mean[1] = f64::INFINITY, "'mean' has inf at position 1");
+        refused(&|p| p.scores.set(0, 0, f64::NAN), "'scores' has NaN at position 0");
+        refused(&|p| p.weights[2] = f64::NAN, "'weights' has NaN at position 2");
+        refused(&|p| p.potential[2] = f64::NEG_INFINITY, "'potential' has -inf at position 2");
         refused(&|p| p.explained_variance[0] = f64::INFINITY, "'explained_variance' has inf");
         refused(&|p| p.explained_variance_ratio[0] = f64::NAN, "'explained_variance_ratio' has NaN");
         refused(&|p| p.certificate.eigenvalues[0] = f64::NAN, "'eigenvalues' has NaN");

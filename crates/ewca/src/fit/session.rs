@@ -407,7 +407,8 @@ impl<'a> Session<'a> {
             ends: Vec::new(),
             start: 0,
             attempt: best.attempt,
-            iteration: best.iterations + 1,
+            // At the limit there is no further iteration: what is left to do is looked at, and not done.
+            iteration: (best.iterations + 1).min(self.params.max_iterations.max(best.iterations)),
             search,
             stage: Stage::Final,
             solver: State::new(self.solver, best.point, Balancer::default()),
@@ -434,7 +435,7 @@ fn first_frame<T: Scalar>(samples: &Samples<'_, T>, span: &Span<'_>, params: &Pa
                 return Err(Error::Parameter {
                     name: "start",
                     value: "given loadings".into(),
-                    expected: "their columns must be independent inside the data's span".into(),
+                    expected: "their columns must be linearly independent within the span of the data".into(),
                 });
             }
             Orthonormalisation::Qr.of(&frame)

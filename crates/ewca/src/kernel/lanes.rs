@@ -1,10 +1,10 @@
-//! Vectors of numbers, and the exponential of them: one source for AVX-512, AVX2 and plain Rust, in f64 and f32.
+//! Vectors of numbers, and the exponential of them: one source for AVX-512, AVX2, NEON and plain Rust, in f64 and f32.
 //!
 //! Everything here is inlined into functions that were compiled for the instruction set ([`Element::dispatch`]).
 #![allow(unsafe_code)]
 #![allow(clippy::needless_range_loop)] // registers are numbered
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use crate::simd::Simd;
 
 /// A number that the kernel is computed in.
@@ -17,6 +17,9 @@ pub(super) trait Element: Copy + Default + PartialEq + Send + Sync + Into<f64> +
     const LN2_LOW: Self;
     /// exp(-x) is 0 from here on: the results would not be normal numbers.
     const LARGEST: Self;
+    /// Squared distances are made of products, which is faster than differences but cancels, between points whose squared distance to the centre of
+    /// their tile is at most this.
+    const CLOSE_TOGETHER: f64;
     /// P of exp(r) = 1 + r + r^2 P(r) for |r| <= ln(2) / 2, fitted at Chebyshev nodes; constant term first.
     const COEFFICIENTS: &'static [Self];
 
@@ -109,6 +112,8 @@ impl Element for f64 {
     const LN2_HIGH: Self = f64::from_bits(0x3FE6_2E42_FEE0_0000);
     const LN2_LOW: Self = 1.908_214_929_270_587_7e-10;
     const LARGEST: Self = 708.0;
+    /// None: double precision is for accuracy.
+    const CLOSE_TOGETHER: f64 = -1.0;
     #[allow(clippy::excessive_precision)]
     const COEFFICIENTS: &'static [Self] = &[
         0.500_000_000_000_000_1,
@@ -135,10 +140,14 @@ impl Element for f64 {
         #[cfg(target_arch = "x86_64")]
         match Simd::in_use() {
             // SAFETY: the processor has the features.
-            Simd::Avx512 => return unsafe { x86::avx512::<f64, std::arch::x86_64::__m512d>(job) },
+            Simd::Avx512 => return unsafe { registers::avx512::<f64, std::arch::x86_64::__m512d>(job) },
             // SAFETY: as above.
-            Simd::Avx2 => return unsafe { x86::avx2::<f64, std::arch::x86_64::__m256d>(job) },
-            Simd::Portable => {}
+            Simd::Avx2 => return unsafe { registers::avx2::<f64, std::arch::x86_64::__m256d>(job) },
+            Simd::Neon | Simd::Portable => {}
+        }
+        #[cfg(target_arch = "aarch64")]
+        if Simd::in_use() == Simd::Neon {
+            return job.run::<std::arch::aarch64::float64x2_t>();
         }
         job.run::<Portable<f64>>();
     }
@@ -150,6 +159,7 @@ impl Element for f32 {
     const LN2_HIGH: Self = f32::from_bits(0x3F31_7200);
     const LN2_LOW: Self = 1.428_606_8e-6;
     const LARGEST: Self = 87.0;
+    const CLOSE_TOGETHER: f64 = 64.0;
     const COEFFICIENTS: &'static [Self] =
         &[0.5, 0.166_666_67, 0.041_666_467, 0.008_333_31, 0.001_393_365, 0.000_198_909_91];
 
@@ -165,10 +175,14 @@ impl Element for f32 {
         #[cfg(target_arch = "x86_64")]
         match Simd::in_use() {
             // SAFETY: the processor has the features.
-            Simd::Avx512 => return unsafe { x86::avx512::<f32, std::arch::x86_64::__m512>(job) },
+            Simd::Avx512 => return unsafe { registers::avx512::<f32, std::arch::x86_64::__m512>(job) },
             // SAFETY: as above.
-            Simd::Avx2 => return unsafe { x86::avx2::<f32, std::arch::x86_64::__m256>(job) },
-            Simd::Portable => {}
+            Simd::Avx2 => return unsafe { registers::avx2::<f32, std::arch::x86_64::__m256>(job) },
+            Simd::Neon | Simd::Portable => {}
+        }
+        #[cfg(target_arch = "aarch64")]
+        if Simd::in_use() == Simd::Neon {
+            return job.run::<std::arch::aarch64::float32x4_t>();
         }
         job.run::<Portable<f32>>();
     }
@@ -246,23 +260,33 @@ macro_rules! portable {
 portable!(f64, 52);
 portable!(f32, 23);
 
-#[cfg(target_arch = "x86_64")]
-mod x86 {
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod registers {
+    // On aarch64 the processor always has NEON, so that most of its instructions are not `unsafe`.
+    #![cfg_attr(target_arch = "aarch64", allow(unused_unsafe))]
+
+    #[cfg(target_arch = "aarch64")]
+    use std::arch::aarch64::*;
+    #[cfg(target_arch = "x86_64")]
     use std::arch::x86_64::*;
 
-    use super::{Element, Job, Lanes};
+    use super::Lanes;
+    #[cfg(target_arch = "x86_64")]
+    use super::{Element, Job};
 
+    #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f,avx512dq")]
     pub fn avx512<E: Element, V: Lanes<Element = E>>(job: impl Job<E>) {
         job.run::<V>();
     }
 
+    #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
     pub fn avx2<E: Element, V: Lanes<Element = E>>(job: impl Job<E>) {
         job.run::<V>();
     }
 
-    /// The methods of a register type. They are reached only from `avx512` and `avx2`, that is, on processors that have the
+    /// The methods of a register type. They are reached only by [`Element::dispatch`], that is, on processors that have the
     /// instructions; that is the safety of every call below.
     macro_rules! register {
         (
@@ -349,6 +373,7 @@ mod x86 {
         };
     }
 
+    #[cfg(target_arch = "x86_64")]
     register! {
         __m256d, f64, 4, _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_add_pd, _mm256_sub_pd, _mm256_mul_pd,
         _mm256_fmadd_pd, _mm256_fnmadd_pd, _mm256_fnmsub_pd, _mm256_min_pd,
@@ -363,6 +388,7 @@ mod x86 {
         }
     }
 
+    #[cfg(target_arch = "x86_64")]
     register! {
         __m256, f32, 8, _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_add_ps, _mm256_sub_ps, _mm256_mul_ps,
         _mm256_fmadd_ps, _mm256_fnmadd_ps, _mm256_fnmsub_ps, _mm256_min_ps,
@@ -378,6 +404,7 @@ mod x86 {
         }
     }
 
+    #[cfg(target_arch = "x86_64")]
     register! {
         __m512d, f64, 8, _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_add_pd, _mm512_sub_pd, _mm512_mul_pd,
         _mm512_fmadd_pd, _mm512_fnmadd_pd, _mm512_fnmsub_pd, _mm512_min_pd,
@@ -389,6 +416,7 @@ mod x86 {
         sum(v) _mm512_reduce_add_pd(v)
     }
 
+    #[cfg(target_arch = "x86_64")]
     register! {
         __m512, f32, 16, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_add_ps, _mm512_sub_ps, _mm512_mul_ps,
         _mm512_fmadd_ps, _mm512_fnmadd_ps, _mm512_fnmsub_ps, _mm512_min_ps,
@@ -398,6 +426,83 @@ mod x86 {
         )),
         below(kept, x, limit) _mm512_maskz_mov_ps(_mm512_cmp_ps_mask::<_CMP_LT_OQ>(x, limit), kept),
         sum(v) _mm512_reduce_add_ps(v)
+    }
+
+    /// The names of x86 for what NEON has with its addend first, and for what it lacks.
+    #[cfg(target_arch = "aarch64")]
+    macro_rules! as_on_x86 {
+        ($register:ty, $fma:ident, $fms:ident, $neg:ident, $less:ident, $select:ident, $fmadd:ident, $fnmadd:ident, $fnmsub:ident, $min:ident) => {
+            #[inline(always)]
+            fn $fmadd(x: $register, a: $register, b: $register) -> $register {
+                // SAFETY: every aarch64 processor has NEON.
+                unsafe { $fma(b, x, a) }
+            }
+            #[inline(always)]
+            fn $fnmadd(x: $register, a: $register, b: $register) -> $register {
+                // SAFETY: as above.
+                unsafe { $fms(b, x, a) }
+            }
+            #[inline(always)]
+            fn $fnmsub(x: $register, a: $register, b: $register) -> $register {
+                // SAFETY: as above.
+                unsafe { $neg($fma(b, x, a)) }
+            }
+            #[inline(always)]
+            fn $min(x: $register, y: $register) -> $register {
+                // SAFETY: as above.
+                unsafe { $select($less(x, y), x, y) }
+            }
+        };
+    }
+    #[cfg(target_arch = "aarch64")]
+    as_on_x86!(
+        float64x2_t,
+        vfmaq_f64,
+        vfmsq_f64,
+        vnegq_f64,
+        vcltq_f64,
+        vbslq_f64,
+        fmadd_f64,
+        fnmadd_f64,
+        fnmsub_f64,
+        min_f64
+    );
+    #[cfg(target_arch = "aarch64")]
+    as_on_x86!(
+        float32x4_t,
+        vfmaq_f32,
+        vfmsq_f32,
+        vnegq_f32,
+        vcltq_f32,
+        vbslq_f32,
+        fmadd_f32,
+        fnmadd_f32,
+        fnmsub_f32,
+        min_f32
+    );
+
+    #[cfg(target_arch = "aarch64")]
+    register! {
+        float64x2_t, f64, 2, vdupq_n_f64, vld1q_f64, vst1q_f64, vaddq_f64, vsubq_f64, vmulq_f64, fmadd_f64, fnmadd_f64, fnmsub_f64,
+        min_f64,
+        power(value, rounded) vreinterpretq_f64_s64(vaddq_s64(
+            vreinterpretq_s64_f64(value),
+            vshlq_n_s64::<52>(vreinterpretq_s64_f64(rounded)),
+        )),
+        below(kept, x, limit) vreinterpretq_f64_u64(vandq_u64(vreinterpretq_u64_f64(kept), vcltq_f64(x, limit))),
+        sum(v) vaddvq_f64(v)
+    }
+
+    #[cfg(target_arch = "aarch64")]
+    register! {
+        float32x4_t, f32, 4, vdupq_n_f32, vld1q_f32, vst1q_f32, vaddq_f32, vsubq_f32, vmulq_f32, fmadd_f32, fnmadd_f32, fnmsub_f32,
+        min_f32,
+        power(value, rounded) vreinterpretq_f32_s32(vaddq_s32(
+            vreinterpretq_s32_f32(value),
+            vshlq_n_s32::<23>(vreinterpretq_s32_f32(rounded)),
+        )),
+        below(kept, x, limit) vreinterpretq_f32_u32(vandq_u32(vreinterpretq_u32_f32(kept), vcltq_f32(x, limit))),
+        sum(v) vaddvq_f32(v)
     }
 }
 

@@ -10,6 +10,8 @@ use super::lanes::{Element, Job, Lanes, exp_of_minus};
 pub(super) const PADDING: usize = 32;
 /// Rows and columns of a tile.
 pub(super) const TILE: usize = PADDING;
+/// Columns of tiles side by side, which are multiplied together: as many as the second-level cache holds.
+const SPAN: usize = 256;
 
 /// Two blocks of points. Points are held coordinate by coordinate, `stride` apart.
 #[derive(Debug, Clone)]
@@ -131,8 +133,9 @@ impl<E: Element> Job<E> for Nearest<'_, E> {
     #[inline(always)]
     fn run<V: Lanes<Element = E>>(self) {
         let mut tile = [E::default(); TILE * TILE];
+        let mut distances = Distances::default();
         for (rows, columns) in tiles(&self.pair) {
-            distances::<V>(&self.pair, rows, columns, &mut tile);
+            distances.of_tile::<V>(&self.pair, rows, columns, &mut tile);
             self.out.push(least::<V>(&tile).sqrt() as f32);
         }
     }
@@ -144,8 +147,9 @@ impl<E: Element> Job<E> for Fill<'_, E> {
         let Self { pair, out } = self;
         let width = pair.columns.len();
         let mut tile = [E::default(); TILE * TILE];
+        let mut distances = Distances::default();
         for (rows, columns) in tiles(&pair) {
-            distances::<V>(&pair, rows.clone(), columns.clone(), &mut tile);
+            distances.of_tile::<V>(&pair, rows.clone(), columns.clone(), &mut tile);
             exp_of_minus::<V>(&mut tile);
             for (i, line) in rows.zip(tile.chunks_exact(TILE)) {
                 let start = (i - pair.rows.start) * width + columns.start - pair.columns.start;
@@ -158,86 +162,121 @@ impl<E: Element> Job<E> for Fill<'_, E> {
 impl<E: Element> Job<E> for Multiply<'_, E> {
     #[inline(always)]
     fn run<V: Lanes<Element = E>>(mut self) {
-        let pair = self.pair.clone();
-        let (height, width) = (pair.rows.len(), pair.columns.len());
-        let mut computed = [E::default(); TILE * TILE];
-        let mut costs = [E::default(); TILE * TILE];
-        // Sums of a row of tiles, vector by vector: they are summed up when its last tile is done.
-        let mut parts = vec![E::default(); (self.count + usize::from(self.with_cost)) * TILE * V::COUNT];
-        let mut done = 0;
-        for (number, (rows, columns)) in tiles(&pair).enumerate() {
-            let (row, column) = (rows.start - pair.rows.start, columns.start - pair.columns.start);
-            if self.reach.is_none_or(|reach| reach.may_matter(number, row / TILE, column / TILE)) {
-                // By the points as they are: what is left out must not depend on where they were looked at.
-                let limit = self.reach.map(|reach| reach.limit(row / TILE, column / TILE));
-                let is_beyond = |nearest: f64| limit.is_some_and(|limit| nearest > limit);
-                let kept = self.kept.as_deref_mut().filter(|kept| kept.has_room() && !self.with_cost);
-                let tile = match (self.stored, kept) {
-                    (Some(stored), _) => {
-                        Some(Tile { values: &stored[row * width + column..], stride: width, rows, columns })
-                    }
-                    (None, Some(kept)) => {
-                        let values = &mut kept.values[number * TILE * TILE..][..TILE * TILE];
-                        if kept.nearest[number].is_none() {
-                            distances::<V>(&pair, rows.clone(), columns.clone(), values);
-                            let nearest = least::<V>(values);
-                            if !is_beyond(nearest) {
-                                exp_of_minus::<V>(values);
-                                kept.nearest[number] = Some(nearest);
-                            }
-                        }
-                        let is_near = kept.nearest[number].is_some_and(|nearest| !is_beyond(nearest));
-                        is_near.then_some(Tile { values, stride: TILE, rows, columns })
-                    }
-                    (None, None) => {
-                        let values = &mut computed;
-                        distances::<V>(&pair, rows.clone(), columns.clone(), values);
-                        if limit.is_some() && is_beyond(least::<V>(values)) {
-                            None
-                        } else {
-                            if self.with_cost {
-                                costs.copy_from_slice(values);
-                            }
-                            exp_of_minus::<V>(values);
-                            if self.with_cost {
-                                costs_of::<V>(&mut costs, values);
-                            }
-                            Some(Tile { values, stride: TILE, rows, columns })
-                        }
-                    }
-                };
-                if let Some(tile) = tile {
-                    done += 1;
-                    tile.add_rows::<V>(self.right, pair.stride, self.count, &mut parts);
-                    if let Some(sums) = &mut self.column_sums {
-                        tile.add_columns::<V>(self.right, pair.stride, self.count, sums, width, column);
-                    }
-                    if self.with_cost {
-                        let tile = Tile { values: &costs, ..tile };
-                        tile.add_rows::<V>(self.right, pair.stride, 1, &mut parts[self.count * TILE * V::COUNT..]);
-                        if let Some(sums) = &mut self.column_sums {
-                            let sums = &mut sums[self.count * width..];
-                            tile.add_columns::<V>(self.right, pair.stride, 1, sums, width, column);
-                        }
-                    }
+        let (height, width) = (self.pair.rows.len(), self.pair.columns.len());
+        let mut kept = self.kept.take().filter(|kept| kept.has_room() && !self.with_cost);
+        let mut room = Room::default();
+        for row in (0..height).step_by(TILE) {
+            for first in (0..width).step_by(SPAN) {
+                room.near.clear();
+                for column in (first..width.min(first + SPAN)).step_by(TILE) {
+                    self.make_tile::<V>(row, column, kept.as_deref_mut(), &mut room);
                 }
-            }
-            if column + TILE == width && done > 0 {
-                add_parts::<V>(&mut parts, self.row_sums, height, row);
-                *self.computed += std::mem::take(&mut done);
+                let (values, stride) = match (self.stored, &kept) {
+                    (Some(stored), _) => (stored, width),
+                    (None, Some(kept)) => (kept.values.as_slice(), TILE),
+                    (None, None) => (room.values.as_slice(), TILE),
+                };
+                self.add::<V>(&Tiles { values, stride, row, near: &room.near }, 0..self.count);
+                if self.with_cost {
+                    let costs = Tiles { values: &room.costs, stride: TILE, row, near: &room.near };
+                    self.add::<V>(&costs, self.count..self.count + 1);
+                }
+                *self.computed += room.near.len();
             }
         }
     }
 }
 
-/// sums[c][at + i] += the sum of the vector of row i and column c; and leaves zeros.
-#[inline(always)]
-fn add_parts<V: Lanes>(parts: &mut [V::Element], sums: &mut [f64], height: usize, at: usize) {
-    for (column, parts) in parts.chunks_exact_mut(TILE * V::COUNT).enumerate() {
-        for (sum, part) in sums[column * height + at..][..TILE].iter_mut().zip(parts.chunks_exact_mut(V::COUNT)) {
-            // SAFETY: a part is a vector long.
-            *sum += unsafe { V::load(part, 0) }.sum().into();
-            part.fill(V::Element::default());
+/// What passes work with: tiles that are not kept, and which of the tiles side by side matter.
+#[derive(Debug, Default)]
+struct Room<E> {
+    values: Vec<E>,
+    costs: Vec<E>,
+    distances: Distances<E>,
+    near: Vec<Place>,
+}
+
+/// Where a tile of K is: its first value, and its first column in the pair.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    start: usize,
+    column: usize,
+}
+
+impl<E: Element> Multiply<'_, E> {
+    /// Makes the tile of K at a row and a column of the pair, unless it is there, and puts it down as near if it matters.
+    #[inline(always)]
+    fn make_tile<V: Lanes<Element = E>>(
+        &self,
+        row: usize,
+        column: usize,
+        kept: Option<&mut KeptTiles<E>>,
+        room: &mut Room<E>,
+    ) {
+        let Pair { rows, columns, .. } = &self.pair;
+        let number = (row * columns.len() / TILE + column) / TILE;
+        if self.reach.is_some_and(|reach| !reach.may_matter(number, row / TILE, column / TILE)) {
+            return;
+        }
+        if self.stored.is_some() {
+            room.near.push(Place { start: row * columns.len() + column, column });
+            return;
+        }
+        // By the points as they are: what is left out must not depend on where they were looked at.
+        let limit = self.reach.map(|reach| reach.limit(row / TILE, column / TILE));
+        let is_beyond = |nearest: f64| limit.is_some_and(|limit| nearest > limit);
+        let mut not_kept = None;
+        let (values, known, start) = match kept {
+            Some(KeptTiles { values, nearest }) => (values, &mut nearest[number], number * TILE * TILE),
+            None => (&mut room.values, &mut not_kept, column % SPAN * TILE),
+        };
+        if values.len() < start + TILE * TILE {
+            values.resize(start + TILE * TILE, E::default());
+        }
+        let values = &mut values[start..][..TILE * TILE];
+        if known.is_none() {
+            let tile = |from: usize| from..from + TILE;
+            room.distances.of_tile::<V>(&self.pair, tile(rows.start + row), tile(columns.start + column), values);
+            let nearest = least::<V>(values);
+            if is_beyond(nearest) {
+                return;
+            }
+            *known = Some(nearest);
+            if self.with_cost {
+                room.costs.resize(SPAN * TILE, E::default());
+                room.costs[start..][..TILE * TILE].copy_from_slice(values);
+            }
+            exp_of_minus::<V>(values);
+            if self.with_cost {
+                costs_of::<V>(&mut room.costs[start..][..TILE * TILE], values);
+            }
+        }
+        if !known.is_some_and(is_beyond) {
+            room.near.push(Place { start, column });
+        }
+    }
+
+    /// Adds K R, and K' R, of tiles side by side to these columns of the sums.
+    #[inline(always)]
+    fn add<V: Lanes<Element = E>>(&mut self, tiles: &Tiles<'_, E>, columns: Range<usize>) {
+        let Pair { rows, columns: of_pair, stride, .. } = &self.pair;
+        let (height, width, count) = (rows.len(), of_pair.len(), columns.len());
+        if tiles.near.is_empty() {
+            return;
+        }
+        let right = Right { values: self.right, stride: *stride, count };
+        let sums = &mut self.row_sums[columns.start * height..];
+        // As many lines at once as there are registers for.
+        if size_of::<V>() == 64 {
+            tiles.add_rows::<V, 4>(right, of_pair.start, sums, height);
+        } else {
+            tiles.add_rows::<V, 2>(right, of_pair.start, sums, height);
+        }
+        if let Some(sums) = &mut self.column_sums {
+            let sums = &mut sums[columns.start * width..];
+            for place in tiles.near {
+                tiles.add_columns::<V>(*place, right, rows.start, sums, width);
+            }
         }
     }
 }
@@ -279,9 +318,131 @@ fn costs_of<V: Lanes>(distances: &mut [V::Element], kernel: &[V::Element]) {
     }
 }
 
+/// Makes the squared distances of tiles.
+#[derive(Debug, Default)]
+struct Distances<E> {
+    /// The tile of rows whose points are here, about their centre.
+    rows_from: Option<usize>,
+    centre: Vec<E>,
+    rows: Centred<E>,
+    columns: Centred<E>,
+    are_close: bool,
+}
+
+/// The points of a tile about some centre: coordinate by coordinate, and half of their squared lengths.
+#[derive(Debug, Default)]
+struct Centred<E> {
+    points: Vec<E>,
+    halves: [E; TILE],
+}
+
+impl<E: Element> Distances<E> {
+    #[inline(always)]
+    fn of_tile<V: Lanes<Element = E>>(
+        &mut self,
+        pair: &Pair<'_, E>,
+        rows: Range<usize>,
+        columns: Range<usize>,
+        out: &mut [E],
+    ) {
+        if E::CLOSE_TOGETHER > 0.0 && self.rows_from != Some(rows.start) {
+            self.rows_from = Some(rows.start);
+            self.centre.clear();
+            for coordinate in pair.points.chunks_exact(pair.stride) {
+                self.centre.push(mean::<V>(&coordinate[rows.clone()]));
+            }
+            self.rows.fill::<V>(pair, rows.clone(), &self.centre);
+            let furthest = self.rows.halves.iter().fold(0.0, |m: f64, &x| m.max(x.into()));
+            self.are_close = 2.0 * furthest <= E::CLOSE_TOGETHER;
+        }
+        if self.are_close {
+            self.columns.fill::<V>(pair, columns, &self.centre);
+            by_products::<V>(&self.rows, &self.columns, out);
+        } else {
+            by_differences::<V>(pair, rows, columns, out);
+        }
+    }
+}
+
+impl<E: Element> Centred<E> {
+    #[inline(always)]
+    fn fill<V: Lanes<Element = E>>(&mut self, pair: &Pair<'_, E>, places: Range<usize>, centre: &[E]) {
+        assert!(places.len() == TILE && places.end <= pair.stride);
+        self.points.resize(centre.len() * TILE, E::default());
+        let half = V::splat(E::nearest(0.5));
+        for at in (0..TILE).step_by(V::COUNT) {
+            let mut sum = V::splat(E::default());
+            let coordinates = pair.points.chunks_exact(pair.stride).zip(self.points.chunks_exact_mut(TILE));
+            for ((from, to), &centre) in coordinates.zip(centre) {
+                // SAFETY: a coordinate is `stride` long, and a tile is a multiple of the vector's length.
+                unsafe {
+                    let x = V::load(from, places.start + at).minus(V::splat(centre));
+                    sum = x.times_plus(x, sum);
+                    x.store(to, at);
+                }
+            }
+            // SAFETY: as above.
+            unsafe { sum.times(half).store(&mut self.halves, at) };
+        }
+    }
+}
+
+/// The mean of a tile's numbers.
+#[inline(always)]
+fn mean<V: Lanes>(values: &[V::Element]) -> V::Element {
+    assert!(values.len() == TILE);
+    let mut sum = V::splat(V::Element::default());
+    for at in (0..TILE).step_by(V::COUNT) {
+        // SAFETY: a tile is a multiple of the vector's length.
+        sum = sum.plus(unsafe { V::load(values, at) });
+    }
+    V::Element::nearest(sum.sum().into() / TILE as f64)
+}
+
+/// Squared distances by |x|^2 + |y|^2 - 2 xy: half the work of differences.
+#[inline(always)]
+fn by_products<V: Lanes>(rows: &Centred<V::Element>, columns: &Centred<V::Element>, out: &mut [V::Element]) {
+    const HEIGHT: usize = 4;
+    let zero = V::splat(V::Element::default());
+    assert!(out.len() == TILE * TILE && rows.points.len() == columns.points.len());
+    for j in (0..TILE).step_by(2 * V::COUNT) {
+        // SAFETY: a tile is a multiple of two vectors' length.
+        let halves = unsafe { [V::load(&columns.halves, j), V::load(&columns.halves, j + V::COUNT)] };
+        for i in (0..TILE).step_by(HEIGHT) {
+            let mut sums = [halves; HEIGHT];
+            for row in 0..HEIGHT {
+                let half = V::splat(rows.halves[i + row]);
+                sums[row] = [half.plus(halves[0]), half.plus(halves[1])];
+            }
+            for (x, y) in rows.points.chunks_exact(TILE).zip(columns.points.chunks_exact(TILE)) {
+                // SAFETY: as above.
+                let y = unsafe { [V::load(y, j), V::load(y, j + V::COUNT)] };
+                let x = &x[i..i + HEIGHT];
+                for row in 0..HEIGHT {
+                    let x = V::splat(x[row]);
+                    sums[row] = [x.times_from(y[0], sums[row][0]), x.times_from(y[1], sums[row][1])];
+                }
+            }
+            for (row, sums) in sums.into_iter().enumerate() {
+                for (half, sum) in sums.into_iter().enumerate() {
+                    // Where points are the same, rounding may leave less than nothing.
+                    let sum = sum.minus(sum.least(zero));
+                    // SAFETY: the tile has room for all rows and columns.
+                    unsafe { sum.plus(sum).store(out, (i + row) * TILE + j + half * V::COUNT) };
+                }
+            }
+        }
+    }
+}
+
 /// Squared distances by differences: nothing cancels, whatever the offset of the points.
 #[inline(always)]
-fn distances<V: Lanes>(pair: &Pair<'_, V::Element>, rows: Range<usize>, columns: Range<usize>, out: &mut [V::Element]) {
+fn by_differences<V: Lanes>(
+    pair: &Pair<'_, V::Element>,
+    rows: Range<usize>,
+    columns: Range<usize>,
+    out: &mut [V::Element],
+) {
     const HEIGHT: usize = 4;
     assert!(columns.end <= pair.stride && rows.end <= pair.stride && rows.len() == TILE && columns.len() == TILE);
     assert!(out.len() == TILE * TILE);
@@ -312,12 +473,21 @@ fn distances<V: Lanes>(pair: &Pair<'_, V::Element>, rows: Range<usize>, columns:
     }
 }
 
-/// A tile of K: rows `stride` apart.
-struct Tile<'a, E> {
+/// Tiles of K side by side: rows `stride` apart.
+struct Tiles<'a, E> {
     values: &'a [E],
     stride: usize,
-    rows: Range<usize>,
-    columns: Range<usize>,
+    /// Their first row in the pair.
+    row: usize,
+    near: &'a [Place],
+}
+
+/// R: columns `stride` apart.
+#[derive(Debug, Clone, Copy)]
+struct Right<'a, E> {
+    values: &'a [E],
+    stride: usize,
+    count: usize,
 }
 
 /// `$body` with C = the number of columns from `$column` on, at most 4, until all are done.
@@ -348,69 +518,70 @@ macro_rules! by_four {
     };
 }
 
-impl<E: Element> Tile<'_, E> {
-    /// What the loops below rely on.
+impl<E: Element> Tiles<'_, E> {
+    /// The values of a tile, and what the loops below rely on.
     #[inline(always)]
-    fn check(&self) {
-        assert!(self.rows.len() == TILE && self.columns.len() == TILE && TILE <= self.stride);
-        assert!((TILE - 1) * self.stride + TILE <= self.values.len());
+    fn tile(&self, place: Place) -> &[E] {
+        let values = &self.values[place.start..];
+        assert!(TILE <= self.stride && (TILE - 1) * self.stride + TILE <= values.len());
+        values
     }
 
-    /// parts[c][i] += K_ij R[c][j], a vector of j's after the other.
+    /// sums[c][i] += sum_j K_ij R[c][j], so many lines at once; the first of the j is `from` among the points.
     #[inline(always)]
-    fn add_rows<V: Lanes<Element = E>>(&self, right: &[E], stride: usize, count: usize, parts: &mut [E]) {
-        self.check();
-        assert!(parts.len() >= count * TILE * V::COUNT);
-        by_four!(count, column, WIDTH => {
-            let right = &right[column * stride + self.columns.start..];
-            assert!(right.len() >= (WIDTH - 1) * stride + TILE);
-            for i in (0..TILE).step_by(2) {
-                let at = |c: usize, line: usize| ((column + c) * TILE + i + line) * V::COUNT;
-                let mut sums = [[V::splat(E::default()); WIDTH]; 2];
-                for c in 0..WIDTH {
-                    for line in 0..2 {
-                        // SAFETY: the assertion made sure of all parts.
-                        sums[line][c] = unsafe { V::load(parts, at(c, line)) };
+    fn add_rows<V: Lanes<Element = E>, const LINES: usize>(
+        &self,
+        right: Right<'_, E>,
+        from: usize,
+        sums: &mut [f64],
+        height: usize,
+    ) {
+        by_four!(right.count, column, WIDTH => {
+            for i in (0..TILE).step_by(LINES) {
+                let mut vectors = [[V::splat(E::default()); WIDTH]; LINES];
+                for place in self.near {
+                    let values = self.tile(*place);
+                    let right_values = &right.values[column * right.stride + from + place.column..];
+                    assert!(right_values.len() >= (WIDTH - 1) * right.stride + TILE);
+                    for j in (0..TILE).step_by(V::COUNT) {
+                        let mut lines = [V::splat(E::default()); LINES];
+                        for line in 0..LINES {
+                            // SAFETY: `tile` made sure of all lines.
+                            lines[line] = unsafe { V::load(values, (i + line) * self.stride + j) };
+                        }
+                        for c in 0..WIDTH {
+                            // SAFETY: the assertion made sure of the columns.
+                            let r = unsafe { V::load(right_values, c * right.stride + j) };
+                            for line in 0..LINES {
+                                vectors[line][c] = lines[line].times_plus(r, vectors[line][c]);
+                            }
+                        }
                     }
                 }
-                for j in (0..TILE).step_by(V::COUNT) {
-                    // SAFETY: `check` made sure of both lines, and the assertion of the columns.
-                    let lines = unsafe {
-                        [V::load(self.values, i * self.stride + j), V::load(self.values, (i + 1) * self.stride + j)]
-                    };
-                    for c in 0..WIDTH {
-                        // SAFETY: as above.
-                        let r = unsafe { V::load(right, c * stride + j) };
-                        sums[0][c] = lines[0].times_plus(r, sums[0][c]);
-                        sums[1][c] = lines[1].times_plus(r, sums[1][c]);
-                    }
-                }
                 for c in 0..WIDTH {
-                    for line in 0..2 {
-                        // SAFETY: as where they were loaded.
-                        unsafe { sums[line][c].store(parts, at(c, line)) };
+                    for line in 0..LINES {
+                        sums[(column + c) * height + self.row + i + line] += vectors[line][c].sum().into();
                     }
                 }
             }
         });
     }
 
-    /// sums[c][at + j] += sum_i K_ij R[c][i].
+    /// sums[c][j] += sum_i K_ij R[c][i] of a tile; the first of the i in the pair is `from` among the points.
     #[inline(always)]
     fn add_columns<V: Lanes<Element = E>>(
         &self,
-        right: &[E],
-        stride: usize,
-        count: usize,
+        place: Place,
+        right: Right<'_, E>,
+        from: usize,
         sums: &mut [f64],
         width: usize,
-        at: usize,
     ) {
-        self.check();
+        let values = self.tile(place);
         let mut buffer = [E::default(); PADDING];
-        by_four!(count, column, WIDTH => {
-            let right = &right[column * stride + self.rows.start..];
-            assert!(right.len() >= (WIDTH - 1) * stride + TILE);
+        by_four!(right.count, column, WIDTH => {
+            let right_values = &right.values[column * right.stride + from + self.row..];
+            assert!(right_values.len() >= (WIDTH - 1) * right.stride + TILE);
             for j in (0..TILE).step_by(2 * V::COUNT) {
                 // Lines in turn have sums of their own, so that one need not wait for the other.
                 const TURNS: usize = if WIDTH == 1 { 4 } else if WIDTH == 2 { 2 } else { 1 };
@@ -418,10 +589,10 @@ impl<E: Element> Tile<'_, E> {
                 for i in (0..TILE).step_by(TURNS) {
                     for (turn, parts) in turns.iter_mut().enumerate() {
                         let start = (i + turn) * self.stride + j;
-                        // SAFETY: `check` made sure of all lines.
-                        let lines = unsafe { [V::load(self.values, start), V::load(self.values, start + V::COUNT)] };
+                        // SAFETY: `tile` made sure of all lines.
+                        let lines = unsafe { [V::load(values, start), V::load(values, start + V::COUNT)] };
                         for c in 0..WIDTH {
-                            let r = V::splat(right[c * stride + i + turn]);
+                            let r = V::splat(right_values[c * right.stride + i + turn]);
                             parts[c][0] = lines[0].times_plus(r, parts[c][0]);
                             parts[c][1] = lines[1].times_plus(r, parts[c][1]);
                         }
@@ -439,12 +610,57 @@ impl<E: Element> Tile<'_, E> {
                         parts[0].store(&mut buffer, 0);
                         parts[1].store(&mut buffer, V::COUNT);
                     }
-                    let start = (column + c) * width + at + j;
+                    let start = (column + c) * width + place.column + j;
                     for (sum, &part) in sums[start..start + 2 * V::COUNT].iter_mut().zip(&buffer) {
                         *sum += part.into();
                     }
                 }
             }
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    const DIMENSIONS: usize = 7;
+
+    /// Squared distances of two tiles of points in single precision, and the same from those points in double precision.
+    fn distances(spread: f32) -> (Vec<f32>, Vec<f64>) {
+        // Far from the origin, and the first point of the columns is that of the rows, but for the last coordinate.
+        let mut points: Vec<f32> =
+            testing::gaussian(2 * TILE, DIMENSIONS, 3).iter().map(|&x| 500.0 + spread * x as f32).collect();
+        for coordinate in points.chunks_exact_mut(2 * TILE) {
+            coordinate[TILE] = coordinate[0];
+        }
+        let last = points.len() - TILE;
+        points[last] += 0.01;
+        let mut out = vec![0.0; TILE * TILE];
+        let pair = Pair { points: &points, stride: 2 * TILE, rows: 0..TILE, columns: TILE..2 * TILE };
+        f32::dispatch(Fill { pair, out: &mut out });
+        let at = |i: usize, c: usize| f64::from(points[c * 2 * TILE + i]);
+        let square = |i: usize, j: usize| (0..DIMENSIONS).map(|c| (at(i, c) - at(TILE + j, c)).powi(2)).sum();
+        let exact = (0..TILE * TILE).map(|ij| square(ij / TILE, ij % TILE)).collect();
+        (out.iter().map(|k| -k.ln()).collect(), exact)
+    }
+
+    #[test]
+    fn distances_by_products_are_as_accurate_as_single_precision() {
+        let (found, exact) = distances(1.0);
+        for (found, exact) in found.iter().zip(&exact).filter(|(_, exact)| **exact < 60.0) {
+            assert!((f64::from(*found) - exact).abs() < 4e-6 * (1.0 + exact), "{found} {exact}");
+        }
+        assert!(exact.iter().any(|x| *x > 20.0));
+    }
+
+    #[test]
+    fn points_that_are_far_apart_are_compared_by_differences() {
+        // Products of numbers of about 30 would be off by more than the square of 0.01.
+        let (found, exact) = distances(30.0);
+        assert!((0.9e-4..1.1e-4).contains(&exact[0]), "{}", exact[0]);
+        assert!((f64::from(found[0]) - exact[0]).abs() < 1.5e-7, "{} {}", found[0], exact[0]);
+        assert!(exact[1..].iter().all(|x| *x > 90.0) && found[1..].iter().all(|x| x.is_infinite()));
     }
 }

@@ -268,7 +268,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
         self.member = TeamHandle::of(team);
         let shapes = self.member.gathered(&[self.rows as f64, self.columns as f64, processor()]);
         if shapes.iter().any(|shape| shape.get(2) != shapes[0].get(2)) {
-            return Err(Error::Team { what: "what their processors can do" });
+            return Err(Error::Team { what: "their processor features" });
         }
         if let Some(other) = shapes.iter().find(|shape| shape.get(1) != Some(&(self.columns as f64))) {
             return Err(Error::Columns { expected: self.columns, found: other.get(1).map_or(0, |&d| d as usize) });

@@ -112,20 +112,24 @@ impl Lbfgs {
                 return Ok(Outcome::Stuck);
             }
         }
-        let tolerance = plan_tolerance(point.overall_gradient, plan_floor);
-        let line = Line {
-            loss: point.loss,
-            slope,
-            longest: LONGEST / direction.norm(),
-            noise: 1e-13 * point.loss.abs().max(objective.span.total_variance()),
+        let line = Line { loss: point.loss, slope, longest: LONGEST / direction.norm(), noise: objective.noise(point) };
+        let mut search = |objective: &mut Objective<'_>, tolerance: f64| {
+            line.search(|length| {
+                let mut frame = point.frame.clone();
+                frame.add_scaled(length, &direction);
+                let (frame, potential) = (polar_factor(&frame)?, point.potential.clone());
+                let point = objective.evaluate(point.epsilon, frame, potential, balancer, tolerance);
+                Ok(Trial { loss: point.loss, slope: point.gradient.dot(&direction), point })
+            })
         };
-        let accepted = line.search(|length| {
-            let mut frame = point.frame.clone();
-            frame.add_scaled(length, &direction);
-            let (frame, potential) = (polar_factor(&frame)?, point.potential.clone());
-            let point = objective.evaluate(point.epsilon, frame, potential, balancer, tolerance);
-            Ok(Trial { loss: point.loss, slope: point.gradient.dot(&direction), point })
-        })?;
+        let tolerance = plan_tolerance(point.overall_gradient, plan_floor);
+        let mut accepted = search(objective, tolerance)?;
+        // What single precision does not see, double precision may.
+        if let (None, Some(single)) = (&accepted, objective.single_precision_from(point))
+            && tolerance >= single
+        {
+            accepted = search(objective, 0.5 * single)?;
+        }
         let Some((length, trial)) = accepted else {
             return Ok(Outcome::Stuck);
         };
@@ -324,7 +328,7 @@ impl Preconditioner<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::State;
-    use super::super::tests::{K, N, problem};
+    use super::super::tests::{K, N, layout, problem};
     use super::*;
     use crate::subspace::random_frame;
 
@@ -704,6 +708,28 @@ mod tests {
         }
         lbfgs.forget();
         assert!(lbfgs.age == 0 && lbfgs.pairs.is_empty() && lbfgs.block.values.is_empty());
+    }
+
+    #[test]
+    fn where_single_precision_finds_no_step_double_precision_does() {
+        // Slopes of 1e-8 are rounding in single precision: all trials of a first search may fail there, and the fit would be stuck.
+        let mut searched_again = 0;
+        for step in 0..24 {
+            let epsilon = 0.1 + 0.03 * f64::from(step);
+            let (mut objective, State { mut point, mut balancer, .. }) = problem(epsilon);
+            let mut lbfgs = Lbfgs::default();
+            while point.relative_gradient > 3e-8 {
+                lbfgs.step_with(&mut objective, &mut point, &mut balancer, 1e-13).unwrap();
+            }
+            // A kernel that is not stored, which passes in single precision need, and plans that they are good enough for.
+            objective.kernel = layout(&objective.span, K, false);
+            objective.single = true;
+            let plan_floor = 2.0 * objective.single_precision_from(&point).unwrap();
+            let outcome = lbfgs.step_with(&mut objective, &mut point, &mut balancer, plan_floor).unwrap();
+            assert_eq!(outcome, Outcome::Moved, "epsilon {epsilon}");
+            searched_again += usize::from(objective.kernel.passes() > MAX_TRIALS);
+        }
+        assert!(searched_again > 0, "single precision found a step everywhere");
     }
 
     #[test]

@@ -23,8 +23,12 @@ const SMALL_RANK: usize = 48;
 const BLOCK: usize = 3;
 const MOST_STEPS: usize = 16;
 const KNOWN_GAP: f64 = 0.3;
-/// The marginal error that single precision can reach without trouble.
-const SINGLE_PRECISION_ERROR: f64 = 1e-5;
+/// The marginal error that single precision can reach without trouble, for each unit of sqrt(epsilon) in the largest coordinate of the points, which is
+/// rounded by 6e-8 of it; and the least one.
+const SINGLE_PRECISION_ERROR: f64 = 1e-8;
+const LEAST_SINGLE_PRECISION_ERROR: f64 = 1e-7;
+/// By this part of it, times epsilon, F may be off.
+const SINGLE_PRECISION_LOSS: f64 = 0.3;
 /// The marginal error to which a plan is solved in single precision before it is solved in double.
 const ROUGH_PLAN_ERROR: f64 = 1e-3;
 /// The share of a plan's mass that passes may leave out at the most.
@@ -139,7 +143,7 @@ impl Objective<'_> {
     ) -> (Vec<f64>, Option<f64>) {
         let accuracy = self.rough_accuracy();
         let is_rough_already = balancer.last_first_error().is_some_and(|error| error <= ROUGH_PLAN_ERROR);
-        if !accuracy.single || tolerance >= SINGLE_PRECISION_ERROR || is_rough_already {
+        if !accuracy.single || tolerance >= single_precision_error(scores, epsilon) || is_rough_already {
             return (potential, None);
         }
         let limits = self.limits(ROUGH_PLAN_ERROR, None);
@@ -152,6 +156,18 @@ impl Objective<'_> {
 
     fn limits(&self, tolerance: f64, first_error: Option<f64>) -> Limits {
         Limits { tolerance, first_error, max_passes: self.max_plan_passes, stop: self.stop.clone() }
+    }
+
+    /// The least marginal error of the plans near `point` that are solved in single precision, where some are.
+    pub fn single_precision_from(&self, point: &Point) -> Option<f64> {
+        self.single.then(|| single_precision_error(&point.scores, point.epsilon))
+    }
+
+    /// Differences of F near `point` that are nothing but rounding.
+    pub fn noise(&self, point: &Point) -> f64 {
+        let single =
+            self.single_precision_from(point).map_or(0.0, |error| SINGLE_PRECISION_LOSS * error * point.epsilon);
+        single + 1e-13 * point.loss.abs().max(self.span.total_variance())
     }
 
     /// Of passes that need not be accurate.
@@ -182,7 +198,7 @@ impl Objective<'_> {
         let accuracy = Accuracy {
             // The loss knows a plan's error by its square: what is left out must be less than that.
             negligible: (0.01 * tolerance * tolerance).clamp(NEGLIGIBLE, MOST_NEGLIGIBLE),
-            single: self.single && tolerance >= SINGLE_PRECISION_ERROR,
+            single: self.single && tolerance >= single_precision_error(&scores, epsilon),
         };
         let limits = self.limits(tolerance, error);
         let plan =
@@ -431,6 +447,12 @@ pub(crate) fn component_residuals(leaving: &Matrix, frame_m_frame: &Matrix, vari
 
 /// Scores within this part of epsilon are so near to one another that rounding, multiplied by epsilon, would show in the loss.
 const WIDE: f64 = 1e-6;
+
+/// The marginal error that single precision can reach at these scores.
+fn single_precision_error(scores: &Matrix, epsilon: f64) -> f64 {
+    let largest = scores.as_column_major().iter().fold(0.0, |m: f64, x| m.max(x.abs())) / epsilon.sqrt();
+    (SINGLE_PRECISION_ERROR * largest).max(LEAST_SINGLE_PRECISION_ERROR)
+}
 
 /// Whether all squared distances are tiny beside epsilon.
 pub(crate) fn is_wide(scores: &Matrix, epsilon: f64) -> bool {

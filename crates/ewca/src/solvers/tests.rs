@@ -13,7 +13,7 @@ use crate::testing;
 pub(crate) const N: usize = 24;
 pub(crate) const K: usize = 2;
 
-fn layout(span: &Span<'_>, components: usize, store: bool) -> KernelLayout {
+pub(crate) fn layout(span: &Span<'_>, components: usize, store: bool) -> KernelLayout {
     KernelLayout::new(&span.leading_axes(components), KernelOptions { store, ..KernelOptions::default() })
 }
 
@@ -321,7 +321,7 @@ fn single_precision_is_for_plans_that_may_be_rough() {
         objective.evaluate(0.8, point.frame, vec![0.0; 40], &mut Balancer::default(), tolerance).potential
     };
     // Where the plan is to be more accurate, single precision is only the beginning.
-    for (tolerance, error) in [(1e-2, 1e-5), (1e-6, 1e-5), (0.9e-6, 1e-6), (1e-9, 1e-9), (1e-12, 1e-12)] {
+    for (tolerance, error) in [(1e-2, 1e-5), (1e-6, 1e-6), (1e-7, 1e-6), (0.9e-7, 1e-7), (1e-9, 1e-9), (1e-12, 1e-12)] {
         let (single, double) = (at(true, tolerance), at(false, tolerance));
         assert_ne!(single, double, "{tolerance}");
         let furthest = single.iter().zip(&double).fold(0.0, |m: f64, (x, y)| m.max((x - y).abs()));
@@ -331,6 +331,22 @@ fn single_precision_is_for_plans_that_may_be_rough() {
     let (mut objective, State { point, .. }) = wide_problem(2, true);
     let stored = objective.evaluate(0.8, point.frame, vec![0.0; 40], &mut Balancer::default(), 1e-2).potential;
     assert_eq!(stored, at(false, 1e-2));
+}
+
+#[test]
+fn the_further_the_points_the_earlier_double_precision() {
+    // Coordinates of 1000 sqrt(epsilon) are rounded a hundred times as coarsely as those of 10.
+    let (mut objective, State { point, .. }) = wide_problem(2, false);
+    assert_eq!(objective.single_precision_from(&point), None);
+    let rounding = objective.noise(&point);
+    objective.single = true;
+    let largest = point.scores.as_column_major().iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+    for (furthest, wanted) in [(1.0, 1e-7), (10.0, 1e-7), (100.0, 1e-6), (1000.0, 1e-5)] {
+        let point = Point { epsilon: (largest / furthest).powi(2), ..point.clone() };
+        let error = objective.single_precision_from(&point).unwrap();
+        assert!((error / wanted - 1.0).abs() < 1e-12, "{furthest}: {error}");
+        assert!(objective.noise(&point) > rounding && objective.noise(&point) < rounding + error * point.epsilon);
+    }
 }
 
 /// The leading eigenvectors of M at a point of `objective`, the last of them turned towards the next one so far that `eigen_deficit` is lost.

@@ -129,6 +129,40 @@ fn iteration_limits_are_told() {
 }
 
 #[test]
+fn no_start_makes_more_iterations_than_it_may() {
+    // Epsilon moves towards a perplexity, or up to its value in a start by continuation: each move was an iteration beyond the limit once, and so was
+    // the look at all directions after a fit in the leading axes. More than 1000 samples have one start; more than 8192 begin with fewer.
+    let made = |rows: usize, columns: usize| -> Vec<f64> {
+        (0..rows * columns).map(|i| ((i * i + 7 * i) as f64 * 0.618).sin() / (1 + i % columns) as f64).collect()
+    };
+    let fit = |samples: &Samples<'_, f64>, params: Params, limit: usize| {
+        let mut most = 0;
+        let mut observer = |progress: &Progress<'_>| {
+            most = most.max(progress.iteration.iteration);
+            Control::Continue
+        };
+        let model = params.max_iterations(limit).check().unwrap().fit_observed(samples, &mut observer).unwrap();
+        let what = format!("{} x {}, limit {limit}", samples.rows(), samples.columns());
+        assert!(most <= limit && model.iterations() <= limit, "{what}: {most}, {}", model.iterations());
+        assert!(most == limit || model.converged(), "{what}: {most}, {:?}", model.termination());
+        check_fit(samples, &model);
+    };
+    let khan = fixture("khan2001");
+    let (many, wide, most) = (made(1010, 5), made(520, 600), made(8200, 3));
+    let several =
+        [(khan.samples(), 5), (Samples::new(&many, 1010, 5).unwrap(), 2), (Samples::new(&wide, 520, 600).unwrap(), 2)];
+    for (samples, k) in &several {
+        for limit in [1, 2, 4] {
+            let params = || Ewca::params(*k);
+            for params in [params(), params().perplexity(20.0).restarts(1), params().epsilon(0.5)] {
+                fit(samples, params, limit);
+            }
+        }
+    }
+    fit(&Samples::new(&most, 8200, 3).unwrap(), Ewca::params(1), 1);
+}
+
+#[test]
 fn restarts_keep_the_lowest_loss() {
     let fixture = fixture("khan2001");
     let samples = fixture.samples();

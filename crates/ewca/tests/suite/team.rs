@@ -246,7 +246,7 @@ fn members_that_would_round_otherwise_are_refused() {
     let data = clouds(50);
     let refused = Samples::new(&data, 50, 6).unwrap().with_team(Arc::new(Odd)).unwrap_err();
     assert!(matches!(refused, Error::Team { .. }));
-    assert!(refused.to_string().contains("processors of one kind"), "{refused}");
+    assert!(refused.to_string().contains("processors of the same kind"), "{refused}");
 }
 
 #[test]

@@ -571,3 +571,34 @@ fn epsilon_follows_a_subspace_of_many_samples_on_its_way() {
         assert_eq!(moved(n, stage, iteration, gradient, searching), None, "{n} {stage:?} {iteration} {gradient}");
     }
 }
+
+#[test]
+fn a_perplexity_is_known_without_a_pass_where_rounding_does_not_show() {
+    let n = 24;
+    let data = groups(n, 4);
+    let some: Vec<f64> = (0..n).map(|i| 1.0 + (i % 3) as f64).collect();
+    let plain = || Samples::new(&data, n, 4).unwrap();
+    for samples in [plain(), plain().with_weights(&some).unwrap(), plain().with_counts(&some).unwrap()] {
+        let params = Ewca::params(2).perplexity(3.0).single_start();
+        let State { point, balancer, .. } = state_of(&params, &samples, 2).solver;
+        with_run(&samples, &params, |run| {
+            let mut objective = run.objective();
+            for (factor, by_a_pass) in [(1.0, false), (0.1, false), (30.0, false), (1e-11, true)] {
+                let epsilon = factor * point.epsilon;
+                let point = objective.evaluate_again(&point, epsilon, &mut balancer.clone(), 1e-10);
+                let before = objective.kernel.passes();
+                let rough = rough_perplexity(&mut objective, &point).unwrap();
+                assert_eq!(objective.kernel.passes() > before, by_a_pass, "{factor}");
+                // The rows' own entropies, by a pass over all pairs.
+                let known = perplexity(&mut objective, &point).unwrap().overall;
+                assert!((rough / known - 1.0).abs() < 1e-8, "{factor}: {rough} {known}");
+            }
+            // Single precision knows less: there a pass is made sooner.
+            objective.single = true;
+            let point = objective.evaluate_again(&point, 1e-4 * point.epsilon, &mut balancer.clone(), 1e-10);
+            let before = objective.kernel.passes();
+            rough_perplexity(&mut objective, &point).unwrap();
+            assert!(objective.kernel.passes() > before);
+        });
+    }
+}
