@@ -27,7 +27,7 @@ pub use neighbours::{Neighbours, errors_of_new, nearest_others};
 pub use protocol::Protocol;
 pub use ranks::spearman;
 pub use scree::{ParallelAnalysis, Scree};
-pub use select::{Candidates, Cell, Method, Recommendation, Selection, select};
+pub use select::{Candidates, Cell, Method, Recommendation, Selection, select, select_until};
 pub use splits::{EncodedLabels, Split};
 pub use spread::Spread;
 pub use strict::{StrictCell, strict};

@@ -1,5 +1,7 @@
 //! Nearest neighbours of all samples, sorted once, asked often.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use ewca::Matrix;
 use rayon::prelude::*;
 
@@ -28,14 +30,23 @@ pub struct Neighbours {
 impl Neighbours {
     /// By Euclidean distance between the rows of `points`.
     pub fn new(points: &Matrix) -> Self {
+        Self::until(points, &AtomicBool::new(false)).unwrap_or_else(|| Self { order: Vec::new() })
+    }
+
+    /// The same, unless somebody raises the flag before it is done.
+    pub fn until(points: &Matrix, stop: &AtomicBool) -> Option<Self> {
         let rows = rows(points);
         let others = |i: usize| {
+            if stop.load(Ordering::Relaxed) {
+                return None;
+            }
             let distance = |j: usize| (squared_distance(&rows[i], &rows[j]), j as u32);
             let mut others: Vec<(f64, u32)> = (0..rows.len()).filter(|&j| j != i).map(distance).collect();
             others.sort_unstable_by(|x, y| x.0.total_cmp(&y.0).then(x.1.cmp(&y.1)));
-            others.into_iter().map(|(_, j)| j).collect()
+            Some(others.into_iter().map(|(_, j)| j).collect())
         };
-        Self { order: (0..rows.len()).map(others).collect() }
+        let order = (0..rows.len()).into_par_iter().map(others).collect::<Option<_>>()?;
+        Some(Self { order })
     }
 
     /// The share of the `count` nearest samples that the two have in common, on average.

@@ -1,6 +1,9 @@
 //! The paper's protocol for judging k and choosing epsilon.
 
-use ewca::{Ewca, Matrix, Model, Samples, Scalar};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ewca::{Control, Error, Ewca, Matrix, Model, Observer, Progress, Samples, Scalar};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -175,24 +178,72 @@ pub fn select<T: Scalar>(
     protocol: Protocol,
     fitted: &mut (dyn FnMut(usize) -> bool + Send),
 ) -> ewca::Result<Option<Selection>> {
+    let never = Arc::new(AtomicBool::new(false));
+    select_until(samples, labels, ks, epsilons, candidates, protocol, fitted, &never)
+}
+
+/// The same, which also ends, without a result, soon after somebody raises the flag `stop`: in the middle of a fit too.
+#[allow(clippy::too_many_arguments)]
+pub fn select_until<T: Scalar>(
+    samples: &Samples<'_, T>,
+    labels: &EncodedLabels,
+    ks: &[usize],
+    epsilons: &[f64],
+    candidates: Candidates,
+    protocol: Protocol,
+    fitted: &mut (dyn FnMut(usize) -> bool + Send),
+    stop: &Arc<AtomicBool>,
+) -> ewca::Result<Option<Selection>> {
     let mut epsilons = epsilons.to_vec();
     epsilons.sort_by(f64::total_cmp);
     let classes = &labels.classes;
     let all: Vec<usize> = (0..samples.rows()).collect();
     let splits = protocol.outer_splits(classes);
-    let raw_errors = errors(&Neighbours::new(&points(samples, &all)?), &splits, classes);
+    let Some(raw) = Neighbours::until(&points(samples, &all)?, stop) else { return Ok(None) };
+    let raw_errors = errors(&raw, &splits, classes);
     let mut cells = Vec::new();
     for &k in ks {
-        let pca = Ewca::params(k).pca(samples)?;
-        let models = Ewca::params(k).check()?.path(samples, &epsilons)?;
+        let Some((pca_scores, models)) = fits(samples, k, &epsilons, stop)? else { return Ok(None) };
         let judge = Judge { epsilons: &epsilons, splits: &splits, classes, candidates, protocol };
-        cells.push(judge.judged(k, &pca.scores, &models));
-        if !fitted(k) {
+        cells.push(judge.judged(k, &pca_scores, &models));
+        if !fitted(k) || stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
     }
     let best = best(&cells);
     Ok(Some(Selection { epsilons, raw: Spread::of(&raw_errors), raw_errors, cells, best }))
+}
+
+/// What is judged for one k: the scores of PCA, and a fit for each epsilon. None where the flag is raised.
+fn fits<T: Scalar>(
+    samples: &Samples<'_, T>,
+    k: usize,
+    epsilons: &[f64],
+    stop: &Arc<AtomicBool>,
+) -> ewca::Result<Option<(Matrix, Vec<Model>)>> {
+    let params = Ewca::params(k).check()?;
+    let mut watch = StopWatch(stop.clone());
+    let scores = params.pca_observed(samples, &mut watch).map(|pca| pca.scores);
+    let made = scores.and_then(|scores| Ok((scores, params.path_observed(samples, epsilons, &mut watch)?)));
+    match made {
+        // A path that is stopped has the fits that it came to.
+        _ if stop.load(Ordering::Relaxed) => Ok(None),
+        Err(Error::Stopped) => Ok(None),
+        other => other.map(Some),
+    }
+}
+
+/// Ends a fit when the flag is raised.
+struct StopWatch(Arc<AtomicBool>);
+
+impl Observer for StopWatch {
+    fn observe(&mut self, _: &Progress<'_>) -> Control {
+        if self.0.load(Ordering::Relaxed) { Control::Stop } else { Control::Continue }
+    }
+
+    fn stop_flag(&self) -> Option<Arc<AtomicBool>> {
+        Some(self.0.clone())
+    }
 }
 
 /// The place of the smallest mean error of EWCA, of those that stand where any does.

@@ -156,13 +156,13 @@ impl Annotation {
     /// What is wrong with one that a file holds, for so many samples.
     pub(crate) fn problem(&self, samples: usize) -> Option<String> {
         if self.len() != samples {
-            return Some(format!("{} cells of metadata where {samples} are expected", self.len()));
+            return Some(format!("{} values of metadata instead of {samples}", self.len()));
         }
         let classes = if let Known::Classes { classes, .. } = &self.known { classes.len() } else { 0 };
         let is_colour = |text: &String| colour(text).as_ref() == Some(text);
         let are_colours = self.colours.len() == classes && self.colours.iter().all(is_colour);
         if !self.colours.is_empty() && !are_colours {
-            return Some("its metadata have colours that are none, or not one for each class".into());
+            return Some("its metadata have invalid colours, or not one per class".into());
         }
         match &self.known {
             Known::Classes { classes, codes } if codes.iter().flatten().any(|&code| code as usize >= classes.len()) => {

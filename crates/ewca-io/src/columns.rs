@@ -58,11 +58,11 @@ impl Columns {
             return Err(Error::Options {
                 problem: phrase![
                     OptionName::Filter,
-                    " chooses rows, and ",
+                    " selects samples, and ",
                     OptionName::Transpose,
-                    " makes features of them"
+                    " turns rows into features"
                 ],
-                advice: "leave out one of the two".into(),
+                advice: "remove one of the two options".into(),
             });
         }
         let find = |name: &String, role| column(names, name, role, file);
@@ -139,14 +139,14 @@ pub(crate) fn check_turned(options: &ReadOptions) -> Result<(), Error> {
     }
     Err(Error::Options {
         problem: phrase![
-            "a table with samples in columns can have one ",
+            "a table with samples in columns can have only one ",
             OptionName::Label,
             ", and '",
             excerpt(options.annotations[0].as_bytes()),
-            "' is another"
+            "' is a second one"
         ],
         advice: phrase![
-            "put what is known of the samples into a table of its own, and name it with ",
+            "put the annotations of the samples into a separate table, and pass it with ",
             OptionName::Metadata
         ],
     })

@@ -199,7 +199,7 @@ fn keep_matching(draft: &mut Draft, file: &str, options: &ReadOptions) -> Result
 }
 
 pub(crate) fn check_not_empty(rows: usize, columns: usize, file: &str) -> Result<(), Error> {
-    let advice = "check that the file was written to the end";
+    let advice = "check that the file is complete";
     if rows == 0 {
         return Err(Error::Nothing { file: file.into(), what: "rows", advice: advice.into() });
     }
@@ -291,7 +291,7 @@ fn settle_missing(table: &mut Table, file: &str, options: &ReadOptions) -> Resul
             problem: phrase![
                 format!("{file}: "),
                 OptionName::Missing.set_to("drop-columns"),
-                " would leave out features that the model needs"
+                " would drop features that the model needs"
             ],
             advice: phrase!["pass ", OptionName::Missing.set_to("mean"), " or drop-rows"],
         }),
@@ -346,9 +346,9 @@ fn training_means<'a>(expected: &'a Expected, file: &str) -> Result<&'a [f64], E
         problem: phrase![
             format!("{file}: "),
             OptionName::Missing.set_to("mean"),
-            " needs the means of the training data, which are not known here"
+            " needs the means of the training data, and this model does not have them"
         ],
-        advice: "fit the model again with this version, or fill the cells".into(),
+        advice: "fit the model again with this version of ewca, or fill in the values".into(),
     })
 }
 
@@ -506,7 +506,7 @@ mod tests {
             let (data, _) = settled(values.clone(), Missing::Mean).unwrap();
             assert_eq!(data[4], 4.0);
             let error = settled(values, Missing::Error).unwrap_err();
-            assert!(error.to_string().starts_with("t, row 2, column 'column2': the cell is missing"), "{error}");
+            assert!(error.to_string().starts_with("t, row 2, column 'column2': the value is missing"), "{error}");
         }
     }
 }

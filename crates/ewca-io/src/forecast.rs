@@ -80,7 +80,6 @@ fn forecast(table: &mut TableFile, options: &ReadOptions) -> Option<Forecast> {
     let path = table.path()?.to_path_buf();
     let (path, file) = (path.as_path(), table.name().to_string());
     if let Kind::Folder = source::kind_of(path, &file).ok()? {
-        #[cfg(feature = "zarr")]
         if crate::tenx::is_zarr(path) {
             let shape = crate::zarr::shape(path, &file, options)?;
             let is_empty = shape.rows == 0 || shape.columns == 0;

@@ -26,7 +26,7 @@ pub enum Format {
     Mtx,
     /// A folder with a Matrix Market file, and the names of features and barcodes.
     TenX,
-    /// AnnData in HDF5 or, with the feature `zarr`, in a Zarr folder.
+    /// AnnData in HDF5 or in a Zarr folder.
     H5ad,
 }
 
@@ -123,9 +123,9 @@ fn refuse_strangers(head: &[u8], file: &str) -> Result<(), Error> {
     let r_data = "is an R data file";
     let excel = match extension(file).as_deref() {
         Some("xlsx" | "xlsm") => "is an Excel workbook with a password",
-        _ => "is an Excel workbook of before 2007 (.xls)",
+        _ => "is an old Excel workbook (.xls, before 2007)",
     };
-    let as_text = "save it as .xlsx without a password, or the sheet as CSV (in Excel: File, Save As, CSV UTF-8)";
+    let as_text = "save it as .xlsx without a password, or save the sheet as CSV (in Excel: File, Save As, CSV UTF-8)";
     let page =
         ("is a web page (HTML), not a table", "download the table itself, or open it in Excel and save it as .xlsx");
     let strangers: [(&[u8], &str, &str); 7] = [
@@ -134,8 +134,8 @@ fn refuse_strangers(head: &[u8], file: &str) -> Result<(), Error> {
         (b"<html", page.0, page.1),
         (b"RDX", r_data, "write the table in R with write.csv"),
         (b"X\n\x00\x00", r_data, "write the table in R with write.csv"),
-        (b"FEA1", "is a Feather file of version 1", "write it again as Feather version 2"),
-        (b"%PDF", "is a PDF document", "name a table"),
+        (b"FEA1", "is a Feather file of version 1", "save it as Feather version 2"),
+        (b"%PDF", "is a PDF document", "choose a table"),
     ];
     let begins = |magic: &[u8]| head.get(..magic.len()).is_some_and(|head| head.eq_ignore_ascii_case(magic));
     match strangers.iter().find(|(magic, ..)| begins(magic)) {

@@ -257,7 +257,6 @@ impl TableFile {
 
     fn format(&mut self, options: &ReadOptions) -> Result<Format, Error> {
         match self.path() {
-            #[cfg(feature = "zarr")]
             Some(path) if crate::tenx::is_zarr(path) => Ok(Format::H5ad),
             Some(path) if path.is_dir() => Ok(Format::TenX),
             _ => Format::detect(&self.bytes(options)?, self.name(), options),
@@ -271,7 +270,6 @@ impl TableFile {
 
     /// The matrices of an AnnData file, and the columns of obs with their texts.
     fn anndata(&mut self, options: &ReadOptions) -> Result<(Vec<String>, Vec<TextCells>), Error> {
-        #[cfg(feature = "zarr")]
         if let Some(path) = self.path().filter(|path| crate::tenx::is_zarr(path)) {
             return crate::zarr::describe(path, self.name(), options);
         }
@@ -507,7 +505,7 @@ mod tests {
         assert_eq!(found.text_columns, ["a", "c"]);
         assert_eq!((found.problem, found.notes), (None, vec!["decimal commas".to_string()]));
         let found = look("a;b;c\nx;1,500;z\ny;2,500;z\n");
-        assert!(found.problem.unwrap().to_string().contains("'1,500' has a comma"));
+        assert!(found.problem.unwrap().to_string().contains("'1,500' contains a comma"));
         let names: Vec<String> = (0..70).map(|at| format!("t{at}")).collect();
         let found = look(&format!("{}\n{}\n", names.join(","), ["word"; 70].join(",")));
         assert_eq!(found.text_columns, names[..MOST_TEXT_COLUMNS]);

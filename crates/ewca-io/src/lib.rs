@@ -27,6 +27,7 @@
 mod anndata;
 mod annotation;
 mod arrow;
+mod checkpoint;
 mod checksum;
 mod columns;
 mod csv;
@@ -55,10 +56,10 @@ mod table;
 mod tenx;
 mod write;
 mod xlsx;
-#[cfg(feature = "zarr")]
 mod zarr;
 
 pub use annotation::{Annotation, Known};
+pub use checkpoint::{checkpoint_bytes, checkpoint_state, replace_checkpoint, unfinished_checkpoint};
 pub use checksum::Checksum;
 pub use error::{Error, OptionName, Phrase, Place, byte_size, counted};
 pub use forecast::{Forecast, name_bytes};

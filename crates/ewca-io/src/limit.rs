@@ -83,11 +83,11 @@ mod tests {
         };
         assert_eq!(
             message(Some(1 << 20)),
-            "t.csv.gz: holds more than 1.0 MiB once decompressed; raise `max_bytes` if that is expected"
+            "t.csv.gz: is larger than 1.0 MiB when decompressed; raise `max_bytes` if that is expected"
         );
         assert_eq!(
             message(None),
-            "t.csv.gz: holds more than 1.0 GiB once decompressed, which is unusual for its size; save it without compression if that \
+            "t.csv.gz: is larger than 1.0 GiB when decompressed, which is unusual for its size; save it without compression if that \
              is expected"
         );
     }

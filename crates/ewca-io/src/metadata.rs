@@ -83,15 +83,15 @@ impl Metadata {
             ..ReadOptions::default()
         };
         if table.path().is_some_and(Path::is_dir) {
-            let what = "is a folder, and metadata are a text table";
-            return Err(Error::unsupported(table.name(), what, "name a .csv or .tsv file"));
+            let what = "is a folder, but metadata must be a text table";
+            return Err(Error::unsupported(table.name(), what, "use a .csv or .tsv file"));
         }
         let bytes = table.bytes(&options)?;
         let file = table.name().to_string();
         let format = Format::detect(&bytes, &file, &options)?;
         if format != Format::Csv {
-            let what = format!("is in the format {}, and metadata are a text table", format.name());
-            return Err(Error::unsupported(&file, what, "save them as .csv or .tsv"));
+            let what = format!("is in the format {}, but metadata must be a text table", format.name());
+            return Err(Error::unsupported(&file, what, "save it as .csv or .tsv"));
         }
         let has_mark = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
         if !has_mark && std::str::from_utf8(&bytes).is_err() {
@@ -187,12 +187,12 @@ impl Metadata {
         for (at, id) in ids.iter().enumerate() {
             if let Some(first) = places.insert(id.trim(), at) {
                 let what = format!(
-                    "cannot be joined: samples {} and {} of the table are both called '{}'",
+                    "cannot be matched: samples {} and {} of the table are both called '{}'",
                     first + 1,
                     at + 1,
                     excerpt(id.as_bytes())
                 );
-                let advice = phrase!["name a column that differs in every row with ", OptionName::Id];
+                let advice = phrase!["choose a column with a different name in every row with ", OptionName::Id];
                 return Err(Error::unsupported(&self.file, what, advice));
             }
         }
@@ -230,16 +230,16 @@ impl Metadata {
         if columns.len() + others.len() <= MOST_COLUMNS {
             columns.extend(others);
         } else if columns.is_empty() {
-            let what = format!("has {} columns, and at most {MOST_COLUMNS} are taken", self.names.len());
+            let what = format!("has {} columns, and at most {MOST_COLUMNS} can be used", self.names.len());
             return Err(Error::unsupported(
                 &self.file,
                 what,
-                phrase!["name those that count with ", OptionName::Label],
+                phrase!["choose the ones you need with ", OptionName::Label],
             ));
         }
         if columns.is_empty() {
-            let what = "has no columns beside the names of the samples";
-            return Err(Error::unsupported(&self.file, what, "check the delimiter, or give it some"));
+            let what = "has no columns other than the sample names";
+            return Err(Error::unsupported(&self.file, what, "check the delimiter, or add columns"));
         }
         Ok(columns)
     }
@@ -247,8 +247,8 @@ impl Metadata {
     fn twice(&self, name: &str, first: usize, second: usize) -> Error {
         let name = known(name, &[])
             .map_or("a sample without a name".to_string(), |name| format!("'{}'", excerpt(name.as_bytes())));
-        let what = format!("has {name} in lines {first} and {second}");
-        Error::unsupported(&self.file, what, "leave one row for each sample")
+        let what = format!("has {name} on lines {first} and {second}");
+        Error::unsupported(&self.file, what, "keep one row per sample")
     }
 
     fn strange(&self, id_column: usize, rows: &SomeNames, samples: &SomeNames) -> Error {
@@ -257,11 +257,11 @@ impl Metadata {
             name => format!("column '{}'", excerpt(name.as_bytes())),
         };
         let what = format!(
-            "has no row of any sample: {column} has {}, and the samples are called {}",
+            "matches no sample: {column} has {}, but the samples are called {}",
             rows.in_words(),
             samples.in_words()
         );
-        let advice = phrase!["name the column of the table that has the names of the samples with ", OptionName::Id];
+        let advice = phrase!["choose the column of the table with the sample names with ", OptionName::Id];
         Error::unsupported(&self.file, what, advice)
     }
 }

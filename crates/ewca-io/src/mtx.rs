@@ -102,7 +102,7 @@ impl<'a> Market<'a> {
         let pieces = self.parse(|line, entries: &mut Vec<(u32, u32, f64)>| self.parse_entry(line, entries))?;
         let found: usize = pieces.iter().map(|(lines, _)| lines).sum();
         if found as u64 != self.size[2] {
-            return Err(self.malformed(format!("its size promises {} and it has {found}", entries(self.size[2]))));
+            return Err(self.malformed(format!("its size line says {}, but it has {found}", entries(self.size[2]))));
         }
         let entries: Vec<_> = pieces.into_iter().map(|(_, entries)| entries).collect();
         Ok(Values::Sparse(from_entries(rows, columns, &entries)))
@@ -149,7 +149,7 @@ impl<'a> Market<'a> {
             Symmetry::Skew => size * size.saturating_sub(1) / 2,
         };
         if numbers.len() as u128 != expected {
-            return Err(self.malformed(format!("its size takes {expected} numbers and it has {}", numbers.len())));
+            return Err(self.malformed(format!("its size line says {expected} numbers, but it has {}", numbers.len())));
         }
         // A skew matrix may have fewer numbers than cells.
         let cells = rows.checked_mul(columns).ok_or_else(|| self.malformed("its size is too large"))?;
@@ -231,7 +231,7 @@ fn parse_header(line: &[u8], file: &str) -> Result<Header, Error> {
     };
     let unknown = |word: &str| {
         let what = format!("is a Matrix Market file with '{}'", excerpt(word.as_bytes()));
-        Error::unsupported(file, what, "write a general matrix of real numbers")
+        Error::unsupported(file, what, "save it as a general matrix of real numbers")
     };
     let coordinate = match layout {
         "coordinate" => true,
@@ -309,11 +309,11 @@ mod tests {
         let error = dense(&format!("{head}3 1 1\n")).unwrap_err();
         assert!(error.starts_with("t.mtx, line 3: '3 1 1' is not a row and a column within its size"), "{error}");
         assert!(
-            dense(&format!("{head}1 1 1\n1 2 1\n")).unwrap_err().contains("its size promises 1 entry and it has 2")
+            dense(&format!("{head}1 1 1\n1 2 1\n")).unwrap_err().contains("its size line says 1 entry, but it has 2")
         );
         let huge = "%%MatrixMarket matrix coordinate real general\n99999999999 2 0\n";
         assert!(dense(huge).unwrap_err().contains("too short for that"));
         let huge = "%%MatrixMarket matrix array real general\n999999 999999\n1\n";
-        assert!(dense(huge).unwrap_err().contains("its size takes 999998000001 numbers and it has 1"));
+        assert!(dense(huge).unwrap_err().contains("its size line says 999998000001 numbers, but it has 1"));
     }
 }

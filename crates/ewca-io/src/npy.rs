@@ -44,7 +44,7 @@ impl ArrayParts {
         if header.fortran {
             return Err(Error::unsupported(
                 file,
-                "has its columns one after the other (Fortran order) and cannot be read in parts",
+                "is stored by columns (Fortran order), so it cannot be read in parts",
                 "save it in C order: np.save(file, np.ascontiguousarray(array))",
             ));
         }
@@ -129,7 +129,7 @@ impl Element {
 impl Header {
     pub fn read(reader: &mut impl Read, file: &str) -> Result<Header, Error> {
         let problem = |error: io::Error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => Error::malformed(file, "npy", "it ends within its header"),
+            io::ErrorKind::UnexpectedEof => Error::malformed(file, "npy", "it ends in the middle of its header"),
             _ => Error::malformed(file, "npy", error),
         };
         let mut start = [0; 8];
@@ -176,7 +176,6 @@ impl Header {
     }
 
     /// What stands before an array that is a chunk of a larger one, and of elements such as `<f8`.
-    #[cfg(feature = "zarr")]
     pub fn of_chunk(descr: &str, shape: Vec<usize>, fortran: bool, file: &str) -> Result<Header, Error> {
         let (element, big_endian) = parse_element(descr, file)?;
         Ok(Header { element, big_endian, fortran, shape, bytes: 0 })
@@ -205,7 +204,7 @@ impl Header {
             Some(found) if found != expected => Err(Error::malformed(
                 file,
                 "npy",
-                format!("its shape {:?} takes {expected} bytes and it has {found}", self.shape),
+                format!("its shape {:?} needs {expected} bytes, but it has {found}", self.shape),
             )),
             _ => Ok(count),
         }
@@ -215,7 +214,7 @@ impl Header {
         <[usize; 2]>::try_from(&self.shape[..]).map_err(|_| {
             Error::unsupported(
                 file,
-                format!("is an array with {} where a table has 2", counted(self.shape.len(), "dimension")),
+                format!("is an array with {} instead of 2", counted(self.shape.len(), "dimension")),
                 "save it with rows and columns",
             )
         })
@@ -225,7 +224,7 @@ impl Header {
         if self.element.is_number() {
             return Ok(());
         }
-        Err(Error::unsupported(file, "is an array of text", "take an array of numbers"))
+        Err(Error::unsupported(file, "is an array of text", "use an array of numbers"))
     }
 
     /// The rest of the file as a matrix.

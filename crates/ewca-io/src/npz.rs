@@ -143,7 +143,8 @@ impl<'a> Archive<'a> {
         let elements = self.header(name)?.count().unwrap_or(usize::MAX);
         if elements != samples {
             let name = crate::error::excerpt(name.as_bytes());
-            let what = format!("its array '{name}' has {} for {samples} samples", counted(elements, "element"));
+            let what =
+                format!("its array '{name}' has {}, but there are {samples} samples", counted(elements, "element"));
             return Err(Error::unsupported(self.file, what, another_column()));
         }
         self.array(name, |header, reader, file| header.texts(reader, file)).map(Some)
@@ -162,7 +163,7 @@ impl<'a> Archive<'a> {
             _ => {
                 return Err(Error::unsupported(
                     self.file,
-                    "holds a sparse matrix that is neither csr nor csc",
+                    "contains a sparse matrix that is neither CSR nor CSC",
                     "convert it with .tocsr() and save it again",
                 ));
             }
@@ -172,7 +173,7 @@ impl<'a> Archive<'a> {
         let mut numbers = |name| self.array(name, |header, reader, file| header.numbers(reader, None, file));
         let shape = whole_numbers(numbers("shape")?, "shape").map_err(malformed)?;
         let &[rows, columns] = &shape[..] else {
-            return Err(malformed(format!("its shape has {} where a table has 2", counted(shape.len(), "size"))));
+            return Err(malformed(format!("its shape has {} instead of 2", counted(shape.len(), "size"))));
         };
         let offsets = whole_numbers(numbers("indptr")?, "indptr").map_err(malformed)?;
         let indices = whole_numbers(numbers("indices")?, "indices").map_err(malformed)?;

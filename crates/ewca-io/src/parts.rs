@@ -124,9 +124,14 @@ impl TableReader {
     pub fn read(&self, rows: Range<usize>) -> Result<Table, Error> {
         if rows.start > rows.end || rows.end > self.rows() {
             return Err(Error::Options {
-                problem: format!("rows {} to {} were asked for, from 0, of {}", rows.start, rows.end, self.rows())
-                    .into(),
-                advice: "ask for rows that the table has".into(),
+                problem: format!(
+                    "rows {} to {} (counted from 0) were requested, but there are {}",
+                    rows.start,
+                    rows.end,
+                    self.rows()
+                )
+                .into(),
+                advice: "request rows within the table".into(),
             });
         }
         if Stamp::of(&self.path, &self.file)? != self.stamp {
@@ -192,7 +197,7 @@ fn format_in_parts(path: &Path, file: &str, options: &ReadOptions) -> Result<Par
         return Err(Error::unsupported(
             file,
             "is compressed as a whole and cannot be read in parts",
-            "decompress it first; Parquet and .h5ad compress their own contents",
+            "decompress it first, or save it as Parquet or .h5ad",
         ));
     }
     match Format::detect(&head, file, options)? {
@@ -206,20 +211,17 @@ fn format_in_parts(path: &Path, file: &str, options: &ReadOptions) -> Result<Par
 /// Refuses options that need the whole table.
 fn check_options(options: &ReadOptions) -> Result<(), Error> {
     let refused = |option: OptionName, advice: &'static str| {
-        let problem = phrase![option, " cannot be done to a table in parts"];
+        let problem = phrase![option, " does not work with a table that is read in parts"];
         Err(Error::Options { problem, advice: advice.into() })
     };
     if options.transpose {
-        return refused(OptionName::Transpose, "save the table with samples in rows, or read it whole");
+        return refused(OptionName::Transpose, "save the table with samples in rows, or load the whole table");
     }
     if options.filter.is_some() {
-        return refused(
-            OptionName::Filter,
-            "save the rows that are wanted as a file of their own, or read the table whole",
-        );
+        return refused(OptionName::Filter, "save the rows you need to a separate file, or load the whole table");
     }
     if options.missing != Missing::Error {
-        return refused(OptionName::Missing, "fill the missing cells in the file, or read the table whole");
+        return refused(OptionName::Missing, "fill in the missing values in the file, or load the whole table");
     }
     Ok(())
 }

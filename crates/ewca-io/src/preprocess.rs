@@ -55,6 +55,17 @@ impl Preprocessing {
         *self == Preprocessing::default()
     }
 
+    /// The steps, each in a few words; nothing where there is none.
+    pub fn in_words(&self) -> Vec<String> {
+        let Preprocessing { normalize_total, log1p, top_variable, unit_variance } = self;
+        let mut words = Vec::new();
+        words.extend(normalize_total.map(|total| format!("samples scaled to {total}")));
+        words.extend(log1p.then(|| "ln(1 + x)".into()));
+        words.extend(top_variable.map(|count| format!("{count} most variable features")));
+        words.extend(unit_variance.then(|| "unit variance".into()));
+        words
+    }
+
     /// Learns from a table, and applies the steps to it. `file` stands for the table in messages.
     pub fn fit(&self, table: Table, file: &str) -> Result<(FittedPreprocessing, Table), Error> {
         self.check()?;
@@ -112,7 +123,7 @@ impl Preprocessing {
         }
         if self.top_variable == Some(0) {
             let advice = phrase!["give ", OptionName::TopVariable, " a number above 0"];
-            return options("no feature would be kept", advice);
+            return options("this would keep no features", advice);
         }
         Ok(())
     }
@@ -179,7 +190,7 @@ impl FittedPreprocessing {
             return Ok(());
         }
         Err(Error::Options {
-            problem: "the preprocessing that the model remembers contradicts itself".into(),
+            problem: "the preprocessing saved in the model is contradictory".into(),
             advice: "fit the model again".into(),
         })
     }
@@ -413,7 +424,8 @@ mod tests {
         let error = tables()[0].clone().with_features(&wanted, "t").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "t: lacks 1 feature that the model needs (d) and has 1 that it does not know (b); give it the features of the training data"
+            "t: does not have 1 feature that the model needs (d) and has 1 that the model does not use (b); use a table with the features of the \
+             training data"
         );
     }
 
@@ -430,11 +442,11 @@ mod tests {
         let error = refused(Preprocessing { log1p: true, ..none.clone() }, -1.0);
         assert!(error.starts_with("t, row 1, column 'a': 'ln(1 + -1)' is not a finite number"), "{error}");
         let error = refused(Preprocessing { normalize_total: Some(1.0), ..none.clone() }, -10.0);
-        assert_eq!(error, "t, row 1: its total is negative; `normalize_total` is for counts");
+        assert_eq!(error, "t, row 1: its total is negative; `normalize_total` is for counts, which cannot be negative");
         assert!(
             refused(Preprocessing { normalize_total: Some(-1.0), ..none.clone() }, 1.0)
                 .contains("not a positive number")
         );
-        assert!(refused(Preprocessing { top_variable: Some(0), ..none }, 1.0).contains("no feature would be kept"));
+        assert!(refused(Preprocessing { top_variable: Some(0), ..none }, 1.0).contains("this would keep no features"));
     }
 }

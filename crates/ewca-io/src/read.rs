@@ -97,7 +97,6 @@ impl TableFile {
     pub(crate) fn streamed(&mut self, options: &ReadOptions) -> Result<Option<(Format, Draft)>, Error> {
         let Some(path) = self.path.clone().filter(|_| self.loaded.is_none()) else { return Ok(None) };
         if kind_of(&path, &self.file)? == Kind::Folder {
-            #[cfg(feature = "zarr")]
             if tenx::is_zarr(&path) {
                 return Ok(Some((Format::H5ad, crate::zarr::read(&path, &self.file, options)?)));
             }
@@ -178,8 +177,8 @@ fn read_bytes(bytes: Bytes, file: &str, options: &ReadOptions) -> Result<(Format
         Format::Mtx => mtx::read(&bytes, file)?,
         Format::H5ad => h5ad::read_bytes(&bytes, file, options)?,
         Format::TenX => {
-            let what = "is a file where a 10x folder is expected";
-            return Err(Error::unsupported(file, what, "name the folder"));
+            let what = "is a file, not a 10x folder";
+            return Err(Error::unsupported(file, what, "choose the folder"));
         }
     };
     Ok((format, draft))

@@ -168,10 +168,10 @@ fn only_member(bytes: &[u8], limit: Limit, file: &str, options: &ReadOptions) ->
     }
     let [name] = &names[..] else {
         let what = match &names[..] {
-            [] => "is an archive without a file in it".into(),
+            [] => "is an empty archive".into(),
             several => format!("is an archive of {} files", several.len()),
         };
-        return Err(Error::unsupported(file, what, "take the table out of it, and name that"));
+        return Err(Error::unsupported(file, what, "unpack it, and use the table itself"));
     };
     let member = archive.by_name(name).map_err(|error| Error::malformed(file, "zip", error))?;
     take(Vec::new(), member, limit, 0, file).map(|bytes| Some(bytes.into()))

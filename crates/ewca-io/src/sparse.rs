@@ -49,7 +49,7 @@ pub(crate) fn whole_numbers(numbers: Vec<f64>, what: &str) -> Result<Vec<u64>, S
     const INEXACT: f64 = (1u64 << 53) as f64;
     let is_whole = |number: f64| number.fract() == 0.0 && (0.0..INEXACT).contains(&number);
     if let Some(number) = numbers.iter().find(|&&number| !is_whole(number)) {
-        return Err(format!("its {what} has {number} where a whole number from 0 is expected"));
+        return Err(format!("{number} is not valid in its {what}: expected whole numbers from 0"));
     }
     Ok(numbers.into_iter().map(|number| number as u64).collect())
 }
@@ -57,7 +57,7 @@ pub(crate) fn whole_numbers(numbers: Vec<f64>, what: &str) -> Result<Vec<u64>, S
 /// The same of numbers that the file has as integers.
 pub(crate) fn natural_numbers(numbers: Vec<i64>, what: &str) -> Result<Vec<u64>, String> {
     if let Some(number) = numbers.iter().find(|&&number| number < 0) {
-        return Err(format!("its {what} has {number} where a whole number from 0 is expected"));
+        return Err(format!("{number} is not valid in its {what}: expected whole numbers from 0"));
     }
     Ok(numbers.into_iter().map(|number| number as u64).collect())
 }
@@ -80,14 +80,10 @@ pub(crate) fn some_rows(
 /// Refuses offsets that are not those of so many rows or columns, and of as many entries as there are indices and values.
 pub(crate) fn checked_offsets(offsets: Vec<u64>, majors: usize, found: [usize; 2]) -> Result<Vec<usize>, String> {
     if Some(offsets.len()) != majors.checked_add(1) {
-        return Err(format!(
-            "it has {} row or column offsets where {} are expected",
-            offsets.len(),
-            majors.saturating_add(1)
-        ));
+        return Err(format!("it has {} row or column offsets instead of {}", offsets.len(), majors.saturating_add(1)));
     }
     if offsets[0] != 0 {
-        return Err(format!("its row or column offsets start at {} and not at 0", offsets[0]));
+        return Err(format!("its row or column offsets start at {} instead of 0", offsets[0]));
     }
     if !offsets.is_sorted() {
         return Err("its row or column offsets decrease".into());
@@ -95,7 +91,7 @@ pub(crate) fn checked_offsets(offsets: Vec<u64>, majors: usize, found: [usize; 2
     let entries = offsets[majors];
     if found.map(|found| found as u64) != [entries; 2] {
         let [indices, values] = found;
-        return Err(format!("its offsets promise {entries} entries and it has {indices} indices and {values} values"));
+        return Err(format!("its offsets say {entries} entries, but it has {indices} indices and {values} values"));
     }
     // None is larger than the last one, which is a length.
     Ok(offsets.into_iter().map(|offset| offset as usize).collect())
@@ -104,7 +100,7 @@ pub(crate) fn checked_offsets(offsets: Vec<u64>, majors: usize, found: [usize; 2
 /// The columns, or rows, of entries, each of them below `minors`.
 fn checked_indices(indices: Vec<u64>, minors: usize) -> Result<Vec<u32>, String> {
     if let Some(index) = indices.iter().find(|&&index| index >= minors as u64) {
-        return Err(format!("an entry is in row or column {index}, from 0, of {minors}"));
+        return Err(format!("an entry is in row or column {index} (counted from 0), but there are {minors}"));
     }
     Ok(indices.into_iter().map(|index| index as u32).collect())
 }
@@ -113,7 +109,7 @@ fn checked_indices(indices: Vec<u64>, minors: usize) -> Result<Vec<u32>, String>
 pub(crate) fn check_shape(rows: u64, columns: u64, bytes: u64) -> Result<(), String> {
     let most = FREE_SIZE.saturating_add(bytes.saturating_mul(64)).min(u64::from(u32::MAX));
     if rows > most || columns > most {
-        return Err(format!("it claims {rows} rows and {columns} columns, and is too short for that"));
+        return Err(format!("it claims {rows} rows and {columns} columns, but is too short for that"));
     }
     Ok(())
 }
@@ -189,7 +185,7 @@ mod tests {
         assert_eq!(whole_numbers(vec![0.0, 3.0, -0.0], "indptr").unwrap(), [0, 3, 0]);
         for bad in [0.5, -1.0, f64::NAN, f64::INFINITY, 9_007_199_254_740_992.0, 1e300] {
             let problem = whole_numbers(vec![1.0, bad], "indices").unwrap_err();
-            assert!(problem.starts_with("its indices has "), "{problem}");
+            assert_eq!(problem, format!("{bad} is not valid in its indices: expected whole numbers from 0"));
         }
     }
 

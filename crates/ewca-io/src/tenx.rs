@@ -17,8 +17,8 @@ use crate::{Error, OptionName, Place, ReadOptions, TableFile, mtx};
 pub(crate) fn read(folder: &Path, opened: Option<Box<TableFile>>, options: &ReadOptions) -> Result<Draft, Error> {
     if options.transpose {
         return Err(Error::Options {
-            problem: "a 10x folder always gives barcodes as samples".into(),
-            advice: phrase!["leave out ", OptionName::Transpose],
+            problem: "in a 10x folder, barcodes are always the samples".into(),
+            advice: phrase!["remove ", OptionName::Transpose],
         });
     }
     let mut matrix = match opened {
@@ -42,7 +42,7 @@ pub(crate) fn matrix(folder: &Path) -> Result<PathBuf, Error> {
 
 /// What is said of a folder that is no 10x one.
 fn no_matrix(folder: &Path) -> Error {
-    Error::Folder { file: file_name(folder), is_zarr: is_zarr(folder) }
+    Error::Folder { file: file_name(folder) }
 }
 
 /// Whether a folder is one of Zarr.
@@ -124,8 +124,8 @@ fn features(folder: &Path, files: &[&str], expected: usize, options: &ReadOption
     })?;
     let features: Vec<Feature> = text.lines().map(Feature::of_line).collect();
     if features.len() != expected {
-        let what = format!("has {} where the matrix has {expected}", counted(features.len(), "line"));
-        return Err(Error::unsupported(&file, what, "take the three files of a folder together"));
+        let what = format!("has {}, but the matrix has {expected}", counted(features.len(), "line"));
+        return Err(Error::unsupported(&file, what, "use the three files of one folder"));
     }
     Ok(features)
 }

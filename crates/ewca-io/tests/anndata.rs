@@ -24,6 +24,7 @@ fn the_plan_has_integers_of_one_type() {
         scores: &[0.0; 6],
         features: &features,
         loadings: &[0.0; 4],
+        means: &[0.0; 4],
         plan: Some(&plan),
         parameters: &[],
     };

@@ -48,7 +48,7 @@ fn data_elsewhere_is_refused_by_name() {
     for (name, said) in cases {
         let (_folder, path) = folder_with(&format!("{name}.h5ad"));
         let expected =
-            format!("{}: {said}: its data is not in this file; write the data into the file itself", path.display());
+            format!("{}: {said}: its data are not in this file; save the data inside the file itself", path.display());
         assert_eq!(read_table(&path, &options).unwrap_err().to_string(), expected);
         assert_eq!(TableReader::open(&path, &options).unwrap_err().to_string(), expected);
         assert_eq!(inspect(&path, &options).unwrap_err().to_string(), expected);

@@ -151,22 +151,21 @@ fn arrays_and_their_labels_by_name() {
 fn ambiguous_and_unknown_arrays_are_listed() {
     assert_eq!(
         message("several.npz", &ReadOptions::default()),
-        "several.npz: has several tables; name one with `array`: X, other"
+        "several.npz: has several tables; choose one with `array`: X, other"
     );
     assert_eq!(
         message("several.npz", &array("Y")),
-        "several.npz: has no array 'Y'; name one with `array`: X, other, y, number, names"
+        "several.npz: has no array 'Y'; choose one with `array`: X, other, y, number, names"
     );
     assert_eq!(
         message("several.mat", &ReadOptions::default()),
-        "several.mat: has several tables; name one with `array`: X (6 x 4 double), turned (4 x 6 double), whole (4 x 3 uint8), small (6 x 4 single), flags (4 x 3 uint8), flags_sparse (4 x 3 sparse)"
+        "several.mat: has several tables; choose one with `array`: X (6 x 4 double), turned (4 x 6 double), whole (4 x 3 uint8), small (6 x 4 single), flags (4 x 3 uint8), flags_sparse (4 x 3 sparse)"
     );
     assert!(
-        message("several.mat", &array("cube")).contains(
-            "its variable 'cube' has 3 dimensions where a table has 2; name one with `array`: X (6 x 4 double)"
-        )
+        message("several.mat", &array("cube"))
+            .contains("its variable 'cube' has 3 dimensions instead of 2; choose one with `array`: X (6 x 4 double)")
     );
-    assert!(message("several.mat", &array("text")).contains("its variable 'text' holds no numbers"));
+    assert!(message("several.mat", &array("text")).contains("its variable 'text' contains no numbers"));
 }
 
 #[test]
@@ -186,13 +185,13 @@ fn columns_of_every_type() {
     }
     assert_eq!(
         message("holes.parquet", &ReadOptions::default()).split(';').next(),
-        Some("holes.parquet, row 2, column 'f1': the cell is missing")
+        Some("holes.parquet, row 2, column 'f1': the value is missing")
     );
     let table = read("holes.parquet", &ReadOptions { missing: Missing::DropRows, ..ReadOptions::default() });
     assert_eq!(table.ids.unwrap(), ["s1", "s3", "s4", "s5", "s6"]);
     assert_eq!(
         message("table.parquet", &ReadOptions::default()),
-        "table.parquet, row 1, column 'class': 'red' is not a number; pass `label` = class or `id` = class if that column holds names, `ignore` = class to leave it out, or mend the cell"
+        "table.parquet, row 1, column 'class': 'red' is not a number; pass `label` = class or `id` = class if the column contains names or classes, `ignore` = class to leave it out, or fix the value"
     );
 }
 
@@ -229,13 +228,19 @@ fn layers_and_columns_of_anndata() {
         assert_eq!(read(name, &labelled("number")).labels.unwrap(), ["0", "1", "2", "3", "4", "5"]);
         assert_eq!(
             message(name, &labelled("hole")),
-            format!("{name}, row 2: the label is missing; fill it, or pass `missing` = drop-rows")
+            format!("{name}, row 2: the label is missing; fill it in, or pass `missing` = drop-rows")
         );
-        assert!(message(name, &labelled("clas")).contains("has no column 'clas' for `label`; the closest are class"));
+        assert!(
+            message(name, &labelled("clas"))
+                .contains("has no column 'clas' for `label`; the most similar names are class")
+        );
     }
     let small = VALUES.map(|row| row.map(|value| f64::from(value as f32)));
     assert_bits(&read("dense.h5ad", &array("small")), &small, "small");
-    assert_eq!(message("csr.h5ad", &array("none")), "csr.h5ad: has no layer 'none'; name one with `array`: X, double");
+    assert_eq!(
+        message("csr.h5ad", &array("none")),
+        "csr.h5ad: has no layer 'none'; choose one with `array`: X, double"
+    );
 }
 
 #[test]
@@ -306,7 +311,7 @@ fn tables_as_people_have_them() {
     assert!(error.starts_with("there is no encoding 'klingon'; give `encoding` one such as"), "{error}");
     // Somebody says that the commas are no decimal ones.
     let point = ReadOptions { decimal: Some(b'.'), ..labelled("class") };
-    assert!(message("decimal.csv", &point).contains("'1,0' has a comma; pass `decimal` = ,"));
+    assert!(message("decimal.csv", &point).contains("'1,0' contains a comma; pass `decimal` = ,"));
     let table = read("savetxt.txt", &ReadOptions::default());
     assert_bits(&table, &VALUES, "savetxt.txt");
     assert_eq!(table.features, ["a", "b", "c", "d"]);
@@ -325,7 +330,7 @@ fn sparse_matrices_of_matlab_7_3() {
     assert_eq!((nothing.rows(), nothing.columns(), nothing.values.stored().len()), (3, 2, 0));
     assert_eq!(
         message("sparse73.mat", &ReadOptions::default()),
-        "sparse73.mat: has several tables; name one with `array`: y (1 x 7 double), X (7 x 4 sparse), nothing (3 x 2 sparse)"
+        "sparse73.mat: has several tables; choose one with `array`: y (1 x 7 double), X (7 x 4 sparse), nothing (3 x 2 sparse)"
     );
     let found = inspect(&golden("sparse73.mat"), &ReadOptions::default()).unwrap();
     assert!(found.arrays.iter().any(|array| array.name == "X" && array.shape == [7, 4]), "{:?}", found.arrays);
@@ -379,7 +384,7 @@ fn what_a_gct_file_knows_of_its_samples_is_read() {
     );
     assert_eq!(table.labels.unwrap(), LABELS);
     assert_eq!((table.texts[0].name.as_str(), table.texts[0].cells.join(" ")), ("dose", "0.5 1 NA 2 2.5 3".into()));
-    assert_eq!(table.notes, ["a GCT file that knows class, dose of its samples", "2 lines before the table skipped"]);
+    assert_eq!(table.notes, ["a GCT file with class, dose for its samples", "2 lines before the table skipped"]);
     // The other way around; samples that are left out take what is known of them along.
     let first = ReadOptions { label: Some("dose".into()), annotations: vec!["class".into()], ..turned.clone() };
     let table = read("notes.gct", &ReadOptions { ignore: vec!["s2".into()], ..first });
@@ -389,7 +394,7 @@ fn what_a_gct_file_knows_of_its_samples_is_read() {
     assert_eq!(inspect(&golden("notes.gct"), &both).unwrap().problem, None);
     let unknown = ReadOptions { annotations: vec!["batch".into()], ..turned };
     let error = read_table(&golden("notes.gct"), &unknown).unwrap_err().to_string();
-    assert!(error.contains("can have one `label`, and 'batch' is another"), "{error}");
+    assert!(error.contains("can have only one `label`, and 'batch' is a second one"), "{error}");
     // Genes as samples: their columns may be named, and what is known of the others is left out.
     let genes = read("notes.gct", &ReadOptions { id: Some("id".into()), ..labelled("Description") });
     assert_eq!((genes.rows(), genes.columns(), &genes.labels.unwrap()[3][..]), (4, 6, "gene 3"));
@@ -428,8 +433,8 @@ fn cells_of_other_programs() {
     }
     // Not as damaged, but for what it is.
     let unknown = message("zfp.h5ad", &ReadOptions::default());
-    assert!(unknown.starts_with("zfp.h5ad: X is stored in a way that is not read here"), "{unknown}");
-    assert!(unknown.ends_with("; write the file again with gzip, or without compression"), "{unknown}");
+    assert!(unknown.starts_with("zfp.h5ad: X is stored in a way that ewca cannot read"), "{unknown}");
+    assert!(unknown.ends_with("; save the file again with gzip compression, or without compression"), "{unknown}");
     let table = two("v73.mat", Some("y"));
     assert_bits(&table, &VALUES, "v73.mat");
     assert_eq!(table.labels.unwrap(), ["0", "1", "2", "3", "4", "5"]);
@@ -443,14 +448,14 @@ fn features_of_one_type_are_kept() {
     let typed = |wanted: Option<&str>| ReadOptions { feature_type: wanted.map(Into::into), ..ReadOptions::default() };
     let table = read("tenx3.h5", &typed(None));
     assert_eq!(table.features, FEATURES[..3]);
-    assert_eq!(table.notes, ["a 10x file", "features of the type Gene Expression only"]);
+    assert_eq!(table.notes, ["a 10x file", "only features of type Gene Expression"]);
     let genes: Vec<f64> = VALUES.iter().flat_map(|row| row[..3].to_vec()).collect();
     assert_eq!(dense(&table), genes);
     let table = read("tenx3.h5", &typed(Some("Antibody Capture")));
     assert_eq!((table.features[0].as_str(), dense(&table)), ("f,4", VALUES.map(|row| row[3]).to_vec()));
     assert_eq!(
         message("tenx3.h5", &typed(Some("Peaks"))),
-        "tenx3.h5: has no features of the type 'Peaks' for `feature_type`; it has Gene Expression, Antibody Capture"
+        "tenx3.h5: has no features of type 'Peaks' for `feature_type`; it has Gene Expression, Antibody Capture"
     );
     // A folder with one type is as it was.
     assert_eq!(read("tenx3", &typed(None)).features, FEATURES);

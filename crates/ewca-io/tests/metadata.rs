@@ -47,7 +47,7 @@ fn the_column_of_names_is_found_wherever_it_is() {
         assert_eq!((found.id_column.as_str(), texts(&found.annotations)), ("", vec!["batch: b a".to_string()]));
     }
     // Numbers of rows are looked for in the first column alone.
-    assert!(join("batch,x\nu,1\nv,2\n", &["1", "2"]).unwrap_err().to_string().contains("has no row of any sample"));
+    assert!(join("batch,x\nu,1\nv,2\n", &["1", "2"]).unwrap_err().to_string().contains("matches no sample"));
     assert_eq!(join("row,batch\n2,1\n1,7\n", &["1", "2"]).unwrap().annotations[0].texts(), ["7", "1"]);
     // The one that is named counts, even if another has more names.
     let two = open(b"a,b,c\ns1,s2,x\nzz,s1,y\n").unwrap();
@@ -63,20 +63,20 @@ fn mismatches_are_named_and_counted() {
     assert_eq!(found.without_sample.in_words(), "t1");
     assert_eq!(found.annotations[0].missing(), 4);
     let error = join(SHEET, &["x1", "x2"]).unwrap_err().to_string();
-    let wanted = "m.csv: has no row of any sample: column 'sample' has s3, s1, s2, and the samples are called x1, x2";
+    let wanted = "m.csv: matches no sample: column 'sample' has s3, s1, s2, but the samples are called x1, x2";
     assert!(error.starts_with(wanted) && error.contains("`id`"), "{error}");
 }
 
 #[test]
 fn names_that_come_twice_are_refused() {
     for (text, ids, why) in [
-        ("id,x\na,1\nb,2\na,3\n", vec!["a", "b"], "has 'a' in lines 2 and 4; leave one row for each sample"),
-        ("id,x\na,1\nb,2\nb,3\n", vec!["a"], "has 'b' in lines 3 and 4"),
-        ("id,x\na,1\n,2\n,3\n", vec!["a"], "has a sample without a name in lines 3 and 4"),
+        ("id,x\na,1\nb,2\na,3\n", vec!["a", "b"], "has 'a' on lines 2 and 4; keep one row per sample"),
+        ("id,x\na,1\nb,2\nb,3\n", vec!["a"], "has 'b' on lines 3 and 4"),
+        ("id,x\na,1\n,2\n,3\n", vec!["a"], "has a sample without a name on lines 3 and 4"),
         ("id,x\na,1\n", vec!["a", "a"], "samples 1 and 2 of the table are both called 'a'"),
         ("id,x,x\na,1,2\n", vec!["a"], "has two columns called 'x'; rename one"),
-        ("id\na\n", vec!["a"], "has no columns beside the names of the samples"),
-        ("id,x\na,1,2,3\n", vec!["a"], "line 2: has 4 cells where 2 are expected"),
+        ("id\na\n", vec!["a"], "has no columns other than the sample names"),
+        ("id,x\na,1,2,3\n", vec!["a"], "line 2: has 4 cells instead of 2"),
         ("id,x\n", vec!["a"], "has no rows below its header"),
     ] {
         let error = join(text, &ids).unwrap_err().to_string();
@@ -102,7 +102,7 @@ fn compressed_sheets_and_other_encodings_are_read() {
     }
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/plain.mat");
     let error = Metadata::open(&golden, &ReadOptions::default()).unwrap_err().to_string();
-    assert!(error.contains("metadata are a text table; save them as .csv"), "{error}");
+    assert!(error.contains("metadata must be a text table; save it as .csv"), "{error}");
     let error = Metadata::open(folder.path(), &ReadOptions::default()).unwrap_err().to_string();
     assert!(error.contains("is a folder"), "{error}");
 }
@@ -116,7 +116,7 @@ fn hostile_sheets_are_harmless() {
     let ids = names(&["a"]);
     let error = sheet.join(&ids, None, &[]).unwrap_err().to_string();
     assert!(
-        error.contains("has 1000001 columns, and at most 200 are taken; name those that count with `label`"),
+        error.contains("has 1000001 columns, and at most 200 can be used; choose the ones you need with `label`"),
         "{error}"
     );
     let found = sheet.join(&ids, None, &names(&["c999999", "c3"])).unwrap();
@@ -202,5 +202,5 @@ fn columns_of_a_table_are_kept_out_of_its_numbers() {
     }
     let turned = ReadOptions { transpose: true, ..options };
     let error = read_table_from(text.as_bytes(), "t.csv", &turned).unwrap_err().to_string();
-    assert!(error.contains("samples in columns can have one `label`") && error.contains("`metadata`"), "{error}");
+    assert!(error.contains("samples in columns can have only one `label`") && error.contains("`metadata`"), "{error}");
 }

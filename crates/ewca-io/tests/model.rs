@@ -64,7 +64,7 @@ fn metadata_that_contradict_the_samples_are_refused() {
     };
     let classes = |codes: Vec<Option<u32>>| Known::Classes { classes: vec!["a".into()], codes };
     for (known, why) in [
-        (classes(vec![Some(0); 6]), "6 cells of metadata where 7 are expected"),
+        (classes(vec![Some(0); 6]), "6 values of metadata instead of 7"),
         (classes(vec![Some(1); 7]), "a class without a name"),
         (Known::Numbers { numbers: vec![Some(f64::INFINITY); 7] }, "a number that is not finite"),
     ] {
@@ -75,7 +75,7 @@ fn metadata_that_contradict_the_samples_are_refused() {
     assert!(model_bytes(&with(seven(), &["#123456"])).is_ok());
     for wrong in [&["#1234567"][..], &["red"], &["</script>"], &["#123"], &["#1f77b4", "#1f77b4"]] {
         let error = model_bytes(&with(seven(), wrong)).unwrap_err().to_string();
-        assert!(error.contains("colours that are none, or not one for each class"), "{wrong:?}: {error}");
+        assert!(error.contains("invalid colours, or not one per class"), "{wrong:?}: {error}");
     }
 }
 
@@ -201,7 +201,7 @@ fn forged_files_are_refused() {
         assert!(error.to_string().contains(part), "no '{part}' in: {error}");
     };
     let record = |from: &'static str, to: &'static str| move |parts: &mut Parts| parts.change_record(from, to);
-    refused(&|p| p.put_numbers("mean", &[3], &[0.0, f64::NAN, 0.0]), "'mean' has NaN at place 1");
+    refused(&|p| p.put_numbers("mean", &[3], &[0.0, f64::NAN, 0.0]), "'mean' has NaN at position 1");
     refused(&|p| p.put_numbers("scores", &[7, 2], &[f64::INFINITY; 14]), "'scores' has inf");
     refused(&|p| p.put_numbers("components", &[3, 2], &[7.0; 6]), "orthonormal");
     refused(&|p| p.put_numbers("components", &[2, 3], &[0.5; 6]), "no model has");
@@ -210,36 +210,36 @@ fn forged_files_are_refused() {
     refused(&|p| p.put_numbers("scores", &[2, 7], &[0.5; 14]), "columns of the scores");
     refused(&|p| p.put_numbers("weights", &[7], &[0.9; 7]), "weights");
     refused(&|p| p.put_numbers("weights", &[7], &[-1.0, 2.0, 0.0, 0.0, 0.0, 0.0, 0.0]), "weights");
-    refused(&|p| p.put_numbers("potential", &[6], &[0.0; 6]), "potential: 6 where 7");
+    refused(&|p| p.put_numbers("potential", &[6], &[0.0; 6]), "potential: 6 instead of 7");
     refused(&|p| p.put_numbers("scales", &[3], &[0.0; 3]), "preprocessing");
     refused(&|p| p.put_numbers("scales", &[1], &[1.0]), "preprocessing");
     refused(&|p| p.put_numbers("training_means", &[3], &[1.0; 3]), "preprocessing");
-    refused(&|p| p.put_names("ids", &["s"; 6]), "names of samples: 6 where 7");
-    refused(&|p| p.put_names("labels", &["oak"]), "labels: 1 where 7");
+    refused(&|p| p.put_names("ids", &["s"; 6]), "names of samples: 6 instead of 7");
+    refused(&|p| p.put_names("labels", &["oak"]), "labels: 1 instead of 7");
     refused(&|p| p.put_names("features", &["a", "a", "b", "c"]), "preprocessing");
     refused(&|p| p.put_names("features", &["a"]), "preprocessing");
     refused(&|p| drop(p.tensors.remove("ids.ends")), "no tensor 'ids.ends'");
     refused(&|p| drop(p.tensors.remove("labels")), "no tensor 'labels'");
-    refused(&|p| p.tensors.get_mut("ids").unwrap().2[0] = 0xff, "holds no names");
-    refused(&|p| p.tensors.get_mut("ids.ends").unwrap().2[0] = 99, "holds no names");
+    refused(&|p| p.tensors.get_mut("ids").unwrap().2[0] = 0xff, "contains no names");
+    refused(&|p| p.tensors.get_mut("ids.ends").unwrap().2[0] = 99, "contains no names");
     refused(&|p| p.tensors.get_mut("ids.ends").unwrap().2[7] = 0x80, "negative");
     refused(&|p| p.tensors.get_mut("kept").unwrap().2[0] = 200, "preprocessing");
-    refused(&|p| p.tensors.get_mut("record").unwrap().2[0] = 0xff, "no text");
+    refused(&|p| p.tensors.get_mut("record").unwrap().2[0] = 0xff, "not text");
     refused(&record("\"rank\":3", "\"rank\":-3"), "its record");
     refused(&record("\"epsilon\":0.5,\"perplexity", "\"epsilon\":-0.5,\"perplexity"), "epsilon is -0.5");
     refused(&record("\"epsilon\":0.5,\"perplexity", "\"epsilon\":1e-310,\"perplexity"), "epsilon is");
     refused(&record("\"threads\":null", "\"threads\":1000000000"), "threads is 1000000000");
     refused(&record("\"threads\":null", "\"threads\":0"), "its parameters");
-    refused(&record("\"components\":2", "\"components\":3"), "components is 3");
+    refused(&record("\"components\":2", "\"components\":3"), "its parameters ask for 3 components");
     refused(&record("\"tolerance\":1e-6", "\"tolerance\":-1"), "its parameters");
     refused(&record("\"top_variable\":3", "\"top_variable\":0"), "preprocessing");
-    refused(&record("\"explained_variance\":[", "\"explained_variance\":[1,"), "explained variances: 3 where 2");
+    refused(&record("\"explained_variance\":[", "\"explained_variance\":[1,"), "explained variances: 3 instead of 2");
     // Of one sample there is no variance to convert.
     let one = |p: &mut Parts| {
         p.version = p.version.replace("model/3", "model/2");
         p.put_numbers("weights", &[7], &[1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
     };
-    refused(&one, "'explained_variance' has inf at place 0");
+    refused(&one, "'explained_variance' has inf at position 0");
 }
 
 /// What could not be read again is not written.
@@ -255,7 +255,7 @@ fn numbers_that_no_fit_gives_are_not_written() {
         assert!(error.contains("cannot be written") && error.contains(part), "no '{part}' in: {error}");
         assert!(!path.exists());
     };
-    refused(&|file| file.ids.truncate(6), "names of samples: 6 where 7");
+    refused(&|file| file.ids.truncate(6), "names of samples: 6 instead of 7");
     refused(&|file| file.preprocessing.kept = Some(vec![2, 1, 0]), "preprocessing");
     // What has no word in JSON.
     let infinite = |file: &mut ModelFile| {
@@ -265,9 +265,12 @@ fn numbers_that_no_fit_gives_are_not_written() {
     // Nor is there a model of such parts.
     let no_model = |change: &dyn Fn(&mut ModelParts), part: &str| {
         let error = changed(&good, change).expect_err(part).to_string();
-        assert!(error.starts_with("these parts make no model: ") && error.contains(part), "no '{part}' in: {error}");
+        assert!(
+            error.starts_with("these parts do not form a valid model: ") && error.contains(part),
+            "no '{part}' in: {error}"
+        );
     };
-    no_model(&|parts| parts.mean[1] = f64::NAN, "'mean' has NaN at place 1");
+    no_model(&|parts| parts.mean[1] = f64::NAN, "'mean' has NaN at position 1");
     no_model(&|parts| parts.components.set(0, 0, 7.0), "orthonormal");
     no_model(&|parts| parts.weights[0] = 0.9, "weights");
     // Epsilons far below anything are no numbers that a plan can be made with.
@@ -305,7 +308,7 @@ fn future_versions_are_refused_by_name() {
     future[at + 11] = b'9';
     let error = read_model_bytes(&future, "m.safetensors").unwrap_err();
     assert!(matches!(error, Error::ModelVersion { .. }));
-    assert!(error.to_string().contains("m.safetensors: is a model of the format 'ewca.model/9'"), "{error}");
+    assert!(error.to_string().contains("m.safetensors: is a model in the format 'ewca.model/9'"), "{error}");
 }
 
 /// A file that an early version wrote: it stays readable.
@@ -391,9 +394,9 @@ fn other_features_are_left_out_of_dense_and_sparse_tables() {
 fn strangers_are_told_from_models() {
     for (bytes, part) in [
         (&b""[..], "is empty"),
-        (b"a,b\n1,2\n", "no safetensors file"),
-        (b"\x93NUMPY\x01\x00v\x00{'descr'", "no safetensors file"),
-        (b"\x02\0\0\0\0\0\0\0{}", "of something else"),
+        (b"a,b\n1,2\n", "not a safetensors file"),
+        (b"\x93NUMPY\x01\x00v\x00{'descr'", "not a safetensors file"),
+        (b"\x02\0\0\0\0\0\0\0{}", "but not a model of ewca"),
     ] {
         let error = read_model_bytes(bytes, "m").unwrap_err().to_string();
         assert!(error.contains(part), "{error}");
@@ -403,5 +406,5 @@ fn strangers_are_told_from_models() {
     assert!(read_model(Path::new(".")).unwrap_err().to_string().contains("is a folder"));
     // Devices have no end.
     #[cfg(unix)]
-    assert!(read_model(Path::new("/dev/zero")).unwrap_err().to_string().contains("no regular file"));
+    assert!(read_model(Path::new("/dev/zero")).unwrap_err().to_string().contains("not a regular file"));
 }

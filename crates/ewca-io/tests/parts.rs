@@ -101,7 +101,7 @@ fn same_in_parts(path: &Path, options: &ReadOptions) -> TableReader {
         assert_eq!(nothing.ids.is_some(), whole.ids.is_some());
         assert_eq!(nothing.labels.is_some(), whole.labels.is_some());
     }
-    assert!(reader.read(0..whole.rows() + 1).unwrap_err().to_string().contains("ask for rows that the table has"));
+    assert!(reader.read(0..whole.rows() + 1).unwrap_err().to_string().contains("request rows within the table"));
     #[expect(clippy::reversed_empty_ranges, reason = "a mistake that a caller may make")]
     let backwards = 1..0;
     assert!(reader.read(backwards).is_err());
@@ -335,14 +335,14 @@ fn what_cannot_be_read_in_parts_is_refused() {
         (golden("table.csv.zst"), "is compressed as a whole and cannot be read in parts; decompress it first"),
         (
             golden("fortran.npy"),
-            "has its columns one after the other (Fortran order) and cannot be read in parts; save it in C order: np.save(file, np.ascontiguousarray(array))",
+            "is stored by columns (Fortran order), so it cannot be read in parts; save it in C order: np.save(file, np.ascontiguousarray(array))",
         ),
-        (golden("vector.npy"), "is an array with 1 dimension where a table has 2"),
+        (golden("vector.npy"), "is an array with 1 dimension instead of 2"),
         (golden("complex.npy"), "has elements of the type '<c16'"),
         (golden("csc.h5ad"), "X is stored by columns (CSC) and cannot be read in parts; store it by rows"),
         (
             files.h5ad("chunks.h5ad", slow),
-            "X has chunks of 16384 rows, 1073741824 bytes side by side, and cannot be read in parts; write it again with chunks of fewer rows",
+            "X has chunks of 16384 rows (1073741824 bytes), too large to be read in parts; save it again with fewer rows per chunk",
         ),
     ] {
         let found = refusal(&path, &plain);
@@ -352,15 +352,15 @@ fn what_cannot_be_read_in_parts_is_refused() {
     for (options, message) in [
         (
             ReadOptions { transpose: true, ..plain.clone() },
-            "`transpose` cannot be done to a table in parts; save the table with samples in rows, or read it whole",
+            "`transpose` does not work with a table that is read in parts; save the table with samples in rows, or load the whole table",
         ),
         (
             ReadOptions { filter: Some(("a".into(), "b".into())), ..plain.clone() },
-            "`filter` cannot be done to a table in parts; save the rows that are wanted as a file of their own, or read the table whole",
+            "`filter` does not work with a table that is read in parts; save the rows you need to a separate file, or load the whole table",
         ),
         (
             ReadOptions { missing: Missing::Mean, ..plain.clone() },
-            "`missing` cannot be done to a table in parts; fill the missing cells in the file, or read the table whole",
+            "`missing` does not work with a table that is read in parts; fill in the missing values in the file, or load the whole table",
         ),
     ] {
         assert_eq!(refusal(&golden("c.npy"), &options), message);
@@ -382,11 +382,11 @@ fn what_cannot_be_read_in_parts_is_refused() {
     }
     let empty = files.path("empty.npy");
     fs::write(&empty, "").unwrap();
-    assert_eq!(refusal(&empty, &plain), "FILE: is empty; check that it was written to the end");
+    assert_eq!(refusal(&empty, &plain), "FILE: is empty; check that the file is complete");
     write_matrix_npy(&empty, 0, 3, &[]).unwrap();
-    assert_eq!(refusal(&empty, &plain), "FILE: has no rows; check that the file was written to the end");
+    assert_eq!(refusal(&empty, &plain), "FILE: has no rows; check that the file is complete");
     write_matrix_npy(&empty, 3, 0, &[]).unwrap();
-    assert_eq!(refusal(&empty, &plain), "FILE: has no numeric columns; check that the file was written to the end");
+    assert_eq!(refusal(&empty, &plain), "FILE: has no numeric columns; check that the file is complete");
 }
 
 #[test]
@@ -402,7 +402,7 @@ fn messages_count_rows_from_the_start_of_the_file() {
         let reader = TableReader::open(&path, &ReadOptions::default()).unwrap();
         assert!(reader.read(0..40).is_ok());
         let message = |rows| reader.read(rows).unwrap_err().to_string();
-        assert!(message(35..45).contains(&format!(", row 41, column '{}': the cell is missing", columns[0])));
+        assert!(message(35..45).contains(&format!(", row 41, column '{}': the value is missing", columns[0])));
         assert!(message(60..61).contains(&format!(", row 61, column '{}': 'inf' is not a finite number", columns[1])));
     }
     let reader = TableReader::open(&golden("dense.h5ad"), &labelled("hole")).unwrap();
@@ -410,7 +410,7 @@ fn messages_count_rows_from_the_start_of_the_file() {
     assert!(message.contains(", row 2: the label is missing"), "{message}");
     let reader = TableReader::open(&golden("holes.parquet"), &ReadOptions::default()).unwrap();
     let message = reader.read(1..3).unwrap_err().to_string();
-    assert!(message.contains(", row 2, column 'f1': the cell is missing"), "{message}");
+    assert!(message.contains(", row 2, column 'f1': the value is missing"), "{message}");
 }
 
 #[test]
@@ -492,8 +492,8 @@ fn what_headers_claim_is_checked() {
     let whole = fs::read(&path).unwrap();
     let text = String::from_utf8_lossy(&whole[..128]).into_owned();
     for (shape, message) in [
-        ("(900, 5)", "its shape [900, 5] takes 36000 bytes and it has 4000"),
-        ("(10, 5)", "its shape [10, 5] takes 400 bytes and it has 4000"),
+        ("(900, 5)", "its shape [900, 5] needs 36000 bytes, but it has 4000"),
+        ("(10, 5)", "its shape [10, 5] needs 400 bytes, but it has 4000"),
         ("(4611686018427387904, 5)", "it claims the shape [4611686018427387904, 5]"),
     ] {
         let header = text.replace(&format!("({ROWS}, {COLUMNS})"), shape);
@@ -603,7 +603,7 @@ fn preprocessing_of_hard_columns_and_of_wrong_cells() {
     let total = Preprocessing { normalize_total: Some(1.0), ..steps.clone() };
     // The wave is negative from row 6 on.
     let error = total.fit_parts(&reader, 3, "t").unwrap_err().to_string();
-    assert_eq!(error, "t, row 6: its total is negative; `normalize_total` is for counts");
+    assert_eq!(error, "t, row 6: its total is negative; `normalize_total` is for counts, which cannot be negative");
     let log = Preprocessing { log1p: true, ..steps };
     let error = log.fit_parts(&reader, 64, "t").unwrap_err().to_string();
     assert!(error.starts_with("t, row 6, column 'column5': 'ln(1 + "), "{error}");

@@ -43,8 +43,10 @@ def results(folder):
     plan[5, 5] = 1 / 3
     for name in ["dense", "csr", "csc", "again"]:
         data = anndata.read_h5ad(folder / f"{name}.h5ad")
-        same(data.obsm["X_ewca"], VALUES[:, :2], name)
+        assert data.obsm["X_ewca"].dtype == np.float32, name
+        same(data.obsm["X_ewca"], VALUES[:, :2].astype("f4").astype("f8"), name)
         same(data.varm["EWCs"], VALUES[:4, :2], name)
+        same(data.varm["ewca_mean"], VALUES[:2, :2].reshape(4, 1), name)
         same(data.obsp["ewca_plan"].toarray(), plan, name)
         with h5py.File(folder / f"{name}.h5ad") as file:
             written = file["obsp/ewca_plan"]
@@ -66,6 +68,7 @@ def results(folder):
     part = anndata.read_h5ad(folder / "part.h5ad")
     assert np.isnan(part.obsm["X_ewca"][1]).all() and not np.isnan(part.obsm["X_ewca"][0]).any()
     same(part.varm["EWCs"][:2], np.array([[0.0, 0.0], [1.0, 2.0]]), "part")
+    assert part.varm["ewca_mean"][1, 0] == 7 and np.isnan(part.varm["ewca_mean"][[0, 2, 3]]).all()
     assert part.obsp["ewca_plan"][2, 0] == 0.5, part.obsp["ewca_plan"]
 
 

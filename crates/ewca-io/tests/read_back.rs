@@ -77,6 +77,7 @@ fn write_results(folder: &Path) {
         scores: &two,
         features: &features,
         loadings: &two[..8],
+        means: &two[..4],
         plan: Some(&plan),
         parameters: &parameters,
     };
@@ -96,6 +97,7 @@ fn write_results(folder: &Path) {
         scores: &[1.0, 2.0, 3.0, 4.0],
         features: &features[1..2],
         loadings: &[1.0, 2.0],
+        means: &[7.0],
         plan: Some(&plan),
         ..results
     };

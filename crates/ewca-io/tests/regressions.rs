@@ -16,7 +16,7 @@ fn message(name: &str, label: Option<&str>) -> String {
 fn categories_in_themselves() {
     assert_eq!(
         message("categories_in_themselves.h5ad", Some("class")),
-        "categories_in_themselves.h5ad: is not a valid h5ad file: obs/class/categories is neither a list nor categories; copy or write it again"
+        "categories_in_themselves.h5ad: is not a valid h5ad file: obs/class/categories is neither a list nor categories; copy or save it again"
     );
 }
 
@@ -25,7 +25,7 @@ fn categories_in_themselves() {
 fn buffer_outside() {
     assert_eq!(
         message("buffer_outside.arrow", None),
-        "buffer_outside.arrow: is not a valid arrow file: a buffer lies outside its batch; copy or write it again"
+        "buffer_outside.arrow: is not a valid arrow file: a buffer lies outside its batch; copy or save it again"
     );
 }
 
@@ -34,6 +34,6 @@ fn buffer_outside() {
 fn negative_offset() {
     assert_eq!(
         message("negative_offset.parquet", None),
-        "negative_offset.parquet: is not a valid parquet file: a column lies outside the file; copy or write it again"
+        "negative_offset.parquet: is not a valid parquet file: a column lies outside the file; copy or save it again"
     );
 }

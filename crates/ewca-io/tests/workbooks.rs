@@ -69,7 +69,7 @@ fn cells_are_what_one_sees() {
     assert_eq!(table.features, ["dose", "double"]);
     let Values::Dense(values) = table.values else { panic!("dense") };
     assert_eq!(values.data, [0.5, 1.0, 1.3, 0.0, 1.0, 2.0, 1.0, 2.0, 2.0, 4.0, 2.0, 4.0]);
-    assert_eq!(table.notes, ["sheet 'samples & notes' of an Excel workbook, 7 formulas taken by value"]);
+    assert_eq!(table.notes, ["sheet 'samples & notes' of an Excel workbook, 7 formulas read as values"]);
     assert_eq!(read("kept", &["when", "note"]).labels.unwrap(), ["TRUE", "FALSE", "TRUE", "TRUE", "TRUE", "FALSE"]);
     let notes = read("note", &["when", "kept"]).labels.unwrap();
     // pandas makes a formula of the fourth, which XlsxWriter does not calculate: it writes 0, as Excel would replace it.
@@ -95,9 +95,9 @@ fn what_is_not_there_is_said() {
         let error = read_table(&golden(name), options).unwrap_err().to_string();
         error.rsplit_once("golden/").unwrap().1.to_string()
     };
-    let sheets = "book.xlsx: has no sheet 'Sheet9'; name one with `array`: Table S1, by gene, samples & notes, empty";
+    let sheets = "book.xlsx: has no sheet 'Sheet9'; choose one with `array`: Table S1, by gene, samples & notes, empty";
     assert_eq!(message("book.xlsx", &sheet("Sheet9")), sheets);
-    let empty = "book.xlsx: has no cells in its sheet; name another sheet, or check the workbook";
+    let empty = "book.xlsx: has no cells in its sheet; choose another sheet, or check the workbook";
     assert_eq!(message("book.xlsx", &sheet("empty")), empty);
     // A hidden sheet is passed over, unless it is named.
     let second = read_table(&golden("hidden.xlsx"), &ReadOptions::default()).unwrap();
@@ -165,7 +165,7 @@ fn what_no_program_writes_is_refused() {
     let long = format!("<si><t>{}</t></si>", "x".repeat(32_000));
     let often = format!("<row>{}</row>", "<c t='s'><v>0</v></c>".repeat(1000));
     let broken = "t.xlsx: is not a valid xlsx file: ";
-    let large = "t.xlsx: holds more than 4.0 MiB";
+    let large = "t.xlsx: is larger than 4.0 MiB";
     for (name, rows, strings, said) in [
         ("far", &far[..], "", large),
         ("often", &often, &long, large),
@@ -174,16 +174,16 @@ fn what_no_program_writes_is_refused() {
         ("long", &cell("A1").replace('1', &"1".repeat(1 << 21)), "", ""),
         ("long text", &format!("<row><c><v>{}</v></c></row>", "1".repeat(1 << 21)), "", "too long"),
         ("pieces", &format!("<row><c><v>{}</v></c></row>", "12<a/>".repeat(600_000)), "", "a cell is too long"),
-        ("column", &cell("XFE1"), "", "is not where it should be"),
-        ("letters", &cell("AAAAAAAAAA1"), "", "a cell is nowhere"),
-        ("nowhere", &cell("1"), "", "a cell is nowhere"),
-        ("rows", "<row r='2'/><row r='2'/>", "", "row 2 is not where it should be"),
-        ("row", "<row r='1048577'/>", "", "row 1048577 is not"),
-        ("cells", "<row><c r='B1'/><c r='A1'/></row>", "", "is not where it should be"),
-        ("outside", "<c><v>1</v></c>", "", "is not where it should be"),
-        ("no text", "<row><c t='s'><v>7</v></c></row>", "<si/>", "a text that is not there"),
-        ("huge text", "<row><c t='s'><v>18446744073709551615</v></c></row>", "", "a text that is not there"),
-        ("minus", "<row><c t='s'><v>-1</v></c></row>", "", "a cell names no text"),
+        ("column", &cell("XFE1"), "", "is out of order"),
+        ("letters", &cell("AAAAAAAAAA1"), "", "a cell has no position"),
+        ("nowhere", &cell("1"), "", "a cell has no position"),
+        ("rows", "<row r='2'/><row r='2'/>", "", "row 2 is out of order"),
+        ("row", "<row r='1048577'/>", "", "row 1048577 is out of order"),
+        ("cells", "<row><c r='B1'/><c r='A1'/></row>", "", "is out of order"),
+        ("outside", "<c><v>1</v></c>", "", "is out of order"),
+        ("no text", "<row><c t='s'><v>7</v></c></row>", "<si/>", "a text that does not exist"),
+        ("huge text", "<row><c t='s'><v>18446744073709551615</v></c></row>", "", "a text that does not exist"),
+        ("minus", "<row><c t='s'><v>-1</v></c></row>", "", "a cell refers to no text"),
         ("entity", "<row><c><v>&lol;</v></c></row>", "", "something unknown"),
         ("cut", "<row><c><v>1", "", broken),
         ("attribute", "<row r='1><c/></row>", "", broken),

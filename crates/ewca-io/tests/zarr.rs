@@ -110,15 +110,94 @@ fn folders_give_the_tables_of_the_same_h5ad_files() {
 fn chunks_are_put_together_however_they_are_stored() {
     let folder = folders("v");
     let expected = read(&golden("dense.h5ad"), &options(Some("class"), None));
-    for name in ["v2_zlib_by_columns", "v2_slashes_big_endian", "v3_gzip_chunks", "v3_blosc_chunks"] {
+    for name in ["v2_zlib_by_columns", "v2_slashes_big_endian", "v3_gzip_chunks", "v3_blosc_chunks", "v3_shards"] {
         assert_same(&read(&folder.path().join(format!("{name}.zarr")), &options(Some("class"), None)), &expected);
     }
-    let shards = message(&folder.path().join("v3_shards.zarr"), &ReadOptions::default());
-    assert_eq!(
-        shards,
-        "X is stored in a way that is not read here (codec \"sharding_indexed\"); write it as .h5ad, or as Zarr with the settings \
-         that anndata has by itself"
-    );
+}
+
+/// A table of 6 x 4 in shards of 4 x 4 with chunks of 2 x 2, not compressed: the index before the chunks or behind, with a chunk that is not
+/// there, and with chunks beyond the end of the table.
+#[test]
+fn shards_are_taken_apart_by_their_index() {
+    let folder = folders("v3_dense");
+    let zarr = folder.path().join("v3_dense.zarr");
+    let none = ReadOptions::default();
+    let mut expected = read(&zarr, &none);
+    let Values::Dense(dense) = &mut expected.values else { panic!("dense") };
+    let cell = |row: usize, column: usize| (10 * row + column) as f64;
+    dense.data = (0..24).map(|at| cell(at / 4, at % 4)).collect();
+    // The chunk of rows 2 and 3, columns 0 and 1, is not stored: its cells are the fill value.
+    for at in [8, 9, 12, 13] {
+        dense.data[at] = 0.5;
+    }
+    let shard = |top: usize, is_last: bool| {
+        let (mut index, mut chunks): (Vec<u8>, Vec<u8>) = Default::default();
+        for number in 0..4 {
+            let (row, column) = (top + number / 2 * 2, number % 2 * 2);
+            let start = (chunks.len() + if is_last { 0 } else { 64 }) as u64;
+            let is_missing = (row, column) == (2, 0) || row >= 6;
+            let place = if is_missing { [u64::MAX; 2] } else { [start, 32] };
+            index.extend(place.iter().flat_map(|x| x.to_le_bytes()));
+            if !is_missing {
+                let cells = [(0, 0), (0, 1), (1, 0), (1, 1)].map(|(i, j)| cell(row + i, column + j));
+                chunks.extend(cells.iter().flat_map(|x| x.to_le_bytes()));
+            }
+        }
+        if is_last { [chunks, index, vec![0; 4]].concat() } else { [index, chunks].concat() }
+    };
+    let configure = |is_last: bool| {
+        let bytes = json!({"name": "bytes", "configuration": {"endian": "little"}});
+        let index = if is_last { json!([bytes, {"name": "crc32c"}]) } else { json!([bytes]) };
+        let location = if is_last { "end" } else { "start" };
+        let inner =
+            json!({"chunk_shape": [2, 2], "codecs": [bytes], "index_codecs": index, "index_location": location});
+        change(&zarr.join("X/zarr.json"), |about| {
+            about["data_type"] = json!("float64");
+            about["fill_value"] = json!(0.5);
+            about["chunk_grid"]["configuration"]["chunk_shape"] = json!([4, 4]);
+            about["codecs"] = json!([{"name": "sharding_indexed", "configuration": inner}]);
+        });
+    };
+    let file = |number: usize| zarr.join(format!("X/c/{number}/0"));
+    for is_last in [true, false] {
+        configure(is_last);
+        for number in 0..2 {
+            fs::create_dir_all(file(number).parent().unwrap()).unwrap();
+            fs::write(file(number), shard(4 * number, is_last)).unwrap();
+        }
+        assert_same(&read(&zarr, &none), &expected);
+    }
+    // What an index claims is not believed.
+    let whole = fs::read(file(0)).unwrap();
+    let mut beyond = whole.clone();
+    beyond[8..16].copy_from_slice(&1000u64.to_le_bytes());
+    let mut huge = whole.clone();
+    huge[..8].copy_from_slice(&(u64::MAX - 1).to_le_bytes());
+    let mut short = whole.clone();
+    short[8..16].copy_from_slice(&31u64.to_le_bytes());
+    for (bytes, wanted) in [
+        (&beyond[..], "its shard c/0/0: its index names bytes 64 to 1064 of 160"),
+        (&huge[..], "its index names bytes 18446744073709551614 to 18446744073709551615 of 160"),
+        (&short[..], "it has 31 bytes instead of 32"),
+        (&whole[..63], "its shard c/0/0: 63 bytes are not enough for its index"),
+    ] {
+        fs::write(file(0), bytes).unwrap();
+        let found = message(&zarr, &none);
+        assert!(found.contains(wanted), "{found}");
+    }
+    for (key, value, wanted) in [
+        ("chunk_shape", json!([3, 2]), "it has chunks of [3, 2] in shards of [4, 4]"),
+        ("chunk_shape", json!([0, 2]), "it has chunks of [0, 2]"),
+        ("index_location", json!("middle"), "index_location \"middle\""),
+        ("index_codecs", json!([{"name": "gzip"}]), "index_codecs [{\"name\":\"gzip\"}]"),
+        ("codecs", json!([]), "it has no codecs"),
+        ("codecs", json!([{"name": "sharding_indexed"}]), "codec \"sharding_indexed\""),
+    ] {
+        configure(false);
+        change(&zarr.join("X/zarr.json"), |about| about["codecs"][0]["configuration"][key] = value);
+        let found = message(&zarr, &none);
+        assert!(found.contains(wanted), "{key}: {found}");
+    }
 }
 
 #[test]
@@ -127,7 +206,7 @@ fn what_is_not_there_is_named() {
     let zarr = folder.path().join("v3_dense.zarr");
     assert_eq!(
         message(&zarr, &options(None, Some("none"))),
-        "has no layer 'none'; name one with `array`: X, double, small"
+        "has no layer 'none'; choose one with `array`: X, double, small"
     );
     let column = message(&zarr, &options(Some("clas"), None));
     assert!(column.contains("'clas'") && column.contains("class"), "{column}");
@@ -136,7 +215,7 @@ fn what_is_not_there_is_named() {
     fs::write(other.join(".zgroup"), "{}").unwrap();
     assert_eq!(
         message(&other, &ReadOptions::default()),
-        "is a Zarr folder that is no AnnData (it has no groups); name the folder that has obs, var and X in it"
+        "is a Zarr folder, but not AnnData (it contains no groups); choose the folder that contains obs, var and X"
     );
 }
 
@@ -161,11 +240,11 @@ fn claims_without_files_are_refused() {
     let cases: Vec<(&str, Change, &str)> = vec![
         ("X", Box::new(grid(json!([most, most]), json!([6, 4]))), "its matrix is "),
         ("X", Box::new(grid(json!([6, 4]), json!([most, most]))), "it claims chunks of"),
-        ("X", Box::new(grid(json!([6, 4]), json!([1u64 << 40, 1]))), "holds more than 1.0 GiB"),
+        ("X", Box::new(grid(json!([6, 4]), json!([1u64 << 40, 1]))), "is larger than 1.0 GiB"),
         ("X", Box::new(grid(json!([6, 4]), json!([0, 4]))), "it has chunks of [0, 4]"),
         ("X", Box::new(grid(json!([6, 4]), json!([6]))), "it has chunks of [6]"),
-        ("X", Box::new(grid(json!([6, 4]), json!([3, 4]))), "it holds more than 96 bytes once decompressed"),
-        ("X", Box::new(grid(json!([6, 4]), json!([12, 4]))), "it has 192 bytes and should have 384"),
+        ("X", Box::new(grid(json!([6, 4]), json!([3, 4]))), "it is larger than 96 bytes when decompressed"),
+        ("X", Box::new(grid(json!([6, 4]), json!([12, 4]))), "it has 192 bytes instead of 384"),
         ("X", Box::new(grid(json!([6, 4, 1]), json!([6, 4, 1]))), "it has 3 dimensions"),
         ("X", Box::new(grid(json!([]), json!([]))), "it has 0 dimensions"),
         ("X", Box::new(grid(json!([-6, 4]), json!([6, 4]))), "it has no usable shape"),
@@ -177,21 +256,21 @@ fn claims_without_files_are_refused() {
         (
             "X",
             Box::new(|about| about["chunk_key_encoding"]["configuration"]["separator"] = json!("..")),
-            "names of an unknown kind",
+            "names in an unknown format",
         ),
         ("X", Box::new(|about| about["zarr_format"] = json!(4)), "zarr_format 4"),
         ("X", Box::new(|about| *about = json!("array")), "X is neither a csr nor a csc matrix"),
         ("X", Box::new(|about| *about = json!([1])), "X is neither a csr nor a csc matrix"),
-        ("obs/_index", Box::new(grid(json!([1u64 << 40]), json!([1]))), "holds more than 1.0 GiB"),
-        ("obs/_index", Box::new(grid(json!([6]), json!([3]))), "it has 6 elements and should have 3"),
+        ("obs/_index", Box::new(grid(json!([1u64 << 40]), json!([1]))), "is larger than 1.0 GiB"),
+        ("obs/_index", Box::new(grid(json!([6]), json!([3]))), "it has 6 elements instead of 3"),
         (
             "obs/class/codes",
             Box::new(grid(json!([1u64 << 27]), json!([6]))),
-            "obs/class has 134217728 elements for 6 rows",
+            "obs/class has 134217728 elements, but the table has 6 rows",
         ),
-        ("obs", Box::new(|about| about["attributes"]["_index"] = json!("../../secret")), "is no name of an array"),
-        ("obs", Box::new(|about| about["attributes"]["_index"] = json!("/etc")), "is no name of an array"),
-        ("obs", Box::new(|about| about["attributes"]["_index"] = json!("")), "is no name of an array"),
+        ("obs", Box::new(|about| about["attributes"]["_index"] = json!("../../secret")), "is not the name of an array"),
+        ("obs", Box::new(|about| about["attributes"]["_index"] = json!("/etc")), "is not the name of an array"),
+        ("obs", Box::new(|about| about["attributes"]["_index"] = json!("")), "is not the name of an array"),
         ("obs", Box::new(|about| about["attributes"]["_index"] = json!("nowhere")), "it has no array 'obs/nowhere'"),
     ];
     for (place, make, expected) in cases {
@@ -223,11 +302,11 @@ fn broken_texts_are_refused() {
     for end in 0..whole.len() {
         fs::write(&chunk, &whole[..end]).unwrap();
         let found = message(&zarr, &ReadOptions::default());
-        assert!(found.contains("obs/_index: it ends within its texts"), "{end}: {found}");
+        assert!(found.contains("obs/_index: it ends in the middle of its texts"), "{end}: {found}");
     }
     for (at, byte, expected) in [
-        (3, 0xff, "it ends within its texts"),
-        (7, 0xff, "it ends within its texts"),
+        (3, 0xff, "it ends in the middle of its texts"),
+        (7, 0xff, "it ends in the middle of its texts"),
         (8, 0xff, "not UTF-8"),
         (0, 5, "5 elements"),
     ] {
@@ -294,9 +373,11 @@ fn links_and_pipes_are_refused() {
         fs::rename(&inside, &outside).unwrap();
         symlink(&outside, &inside).unwrap();
         let found = message(&zarr, &options(None, place.starts_with("layers").then_some("double")));
-        assert!(found.contains("' is a link; copy what it leads to into the folder"), "{place}: {found}");
+        assert!(found.contains("' is a link; copy its target into the folder"), "{place}: {found}");
     }
-    for (place, expected) in [("X/c/0/0", "its chunk c/0/0 is no file"), ("X/zarr.json", "X/zarr.json is no file")] {
+    for (place, expected) in
+        [("X/c/0/0", "its chunk c/0/0 is not a file"), ("X/zarr.json", "X/zarr.json is not a file")]
+    {
         let folder = folders("v3_dense");
         let zarr = folder.path().join("v3_dense.zarr");
         fs::remove_file(zarr.join(place)).unwrap();

@@ -1,4 +1,4 @@
-//! AnnData, whatever holds it: an HDF5 file (`h5ad`) or, with the feature `zarr`, a Zarr folder (`zarr`). A holder says what its
+//! AnnData, whatever holds it: an HDF5 file (`h5ad`) or a Zarr folder (`zarr`). A holder says what its
 //! groups, arrays and attributes are; what they mean is here, once. `palette` has the colours that AnnData keeps for classes.
 
 mod palette;
@@ -155,14 +155,13 @@ pub(crate) trait AnnData {
     }
 
     fn rows_and_columns(&self, sizes: &[usize], path: &str) -> Result<[usize; 2], Error> {
-        <[usize; 2]>::try_from(sizes).map_err(|_| {
-            self.malformed(format!("{path} has {} where a table has 2", counted(sizes.len(), "dimension")))
-        })
+        <[usize; 2]>::try_from(sizes)
+            .map_err(|_| self.malformed(format!("{path} has {} instead of 2", counted(sizes.len(), "dimension"))))
     }
 
     fn dense_values(&self, data: Vec<f64>, [rows, columns]: [usize; 2], path: &str) -> Result<Values, Error> {
         if Some(data.len()) != rows.checked_mul(columns) {
-            return Err(self.malformed(format!("{path} has {} numbers for {rows} x {columns}", data.len())));
+            return Err(self.malformed(format!("{path} has {} values, but is {rows} x {columns}", data.len())));
         }
         Ok(Values::Dense(DenseValues { rows, columns, data }))
     }
@@ -275,7 +274,7 @@ pub(crate) trait AnnData {
             true => Ok(()),
             false => {
                 let (name, found) = (excerpt(name.as_bytes()), counted(length, "element"));
-                Err(self.malformed(format!("obs/{name} has {found} for {rows} rows")))
+                Err(self.malformed(format!("obs/{name} has {found}, but the table has {rows} rows")))
             }
         };
         // Known before room is made for what the file claims.
@@ -361,8 +360,15 @@ pub(crate) fn check_turned(options: &ReadOptions) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::Options {
-        problem: phrase![Label, " and ", Filter, " name columns of obs, and ", Transpose, " makes samples of var"],
-        advice: "leave out one of the two".into(),
+        problem: phrase![
+            Label,
+            " and ",
+            Filter,
+            " are columns of obs (samples), and ",
+            Transpose,
+            " uses var as samples"
+        ],
+        advice: "remove one of the two options".into(),
     })
 }
 

@@ -16,7 +16,7 @@ pub(super) fn check_file(bytes: &[u8], limit: u64) -> Result<usize, String> {
     let mut rows = 0usize;
     let end = bytes.len().checked_sub(FILE_END).filter(|&end| end >= FILE_START).ok_or("it is too short")?;
     if bytes[end + 4..] != *b"ARROW1" {
-        return Err("it does not end as one".into());
+        return Err("its end is missing".into());
     }
     let length = read_u32(bytes, end).unwrap_or(0) as usize;
     let start = end.checked_sub(length).filter(|&start| start >= FILE_START).ok_or("its footer is too long")?;
@@ -40,7 +40,7 @@ pub(super) fn check_file(bytes: &[u8], limit: u64) -> Result<usize, String> {
 pub(super) fn check_stream(bytes: &[u8], limit: u64) -> Result<usize, String> {
     let (mut at, mut rows) = (0, 0usize);
     while at < bytes.len() {
-        let outside = "it ends within a message";
+        let outside = "it ends in the middle of a message";
         if bytes[at..].starts_with(&CONTINUATION) {
             at += 4;
         }
@@ -80,7 +80,7 @@ fn check_batch(batch: RecordBatch, body: &[u8], limit: u64) -> Result<(), String
     let lengths = batch.nodes().into_iter().flatten().flat_map(|node| [node.length(), node.null_count()]);
     for length in lengths.chain([batch.length()]) {
         if u64::try_from(length).map_or(true, |length| length > limit) {
-            return Err(format!("a column claims {length} cells"));
+            return Err(format!("a column claims {length} values"));
         }
     }
     for buffer in batch.buffers().into_iter().flatten() {
@@ -94,11 +94,11 @@ fn check_batch(batch: RecordBatch, body: &[u8], limit: u64) -> Result<(), String
         // A compressed buffer starts with the number of bytes inside, or -1 if it is not compressed.
         let claimed = bytes.first_chunk().map(|claimed| i64::from_le_bytes(*claimed));
         if !claimed.is_some_and(|claimed| claimed == -1 || u64::try_from(claimed).is_ok_and(|size| size <= limit)) {
-            return Err("a compressed buffer claims a size that cannot be".into());
+            return Err("a compressed buffer claims an impossible size".into());
         }
         held = held.saturating_add(claimed.map_or(0, |claimed| u64::try_from(claimed).unwrap_or(0)));
         if held > limit {
-            return Err(format!("the buffers of a batch claim {held} bytes together"));
+            return Err(format!("the buffers of a batch claim {held} bytes in total"));
         }
     }
     Ok(())

@@ -182,11 +182,11 @@ fn read(
         return Err(Error::Options {
             problem: phrase![
                 OptionName::Label,
-                " names a column, and ",
+                " is a column, and ",
                 OptionName::Transpose,
-                " makes samples of columns"
+                " turns columns into samples"
             ],
-            advice: "leave out one of the two".into(),
+            advice: "remove one of the two options".into(),
         });
     }
     let (names, columns) = assigned(&schema, file, options)?;
@@ -202,7 +202,7 @@ fn read(
             let cells = array::texts(batch.column(text.column)).ok_or_else(|| {
                 let kind = batch.column(text.column).data_type().to_string();
                 let what = format!(
-                    "its column '{}' holds {}",
+                    "its column '{}' contains {}",
                     excerpt(names[text.column].as_bytes()),
                     excerpt(kind.as_bytes())
                 );
@@ -282,7 +282,7 @@ fn not_numbers(cells: &arrow_array::ArrayRef, name: &str, rows_before: usize, fi
         },
         _ => {
             let kind = cells.data_type().to_string();
-            let what = format!("its column '{name}' holds {}", excerpt(kind.as_bytes()));
+            let what = format!("its column '{name}' contains {}", excerpt(kind.as_bytes()));
             Error::unsupported(file, what, phrase!["pass ", OptionName::Ignore.set_to(name), " to leave it out"])
         }
     }

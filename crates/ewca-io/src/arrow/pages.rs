@@ -85,7 +85,7 @@ fn check_length(file: &impl Bytewise, body: u64, page: &Page, compression: Compr
         _ => most,
     };
     if length > page.uncompressed {
-        return Err(format!("a page holds more than the {} bytes that it claims", page.uncompressed));
+        return Err(format!("a page is larger than the {} bytes that it claims", page.uncompressed));
     }
     Ok(())
 }

@@ -72,7 +72,7 @@ fn beside_number(cell: &[u8], decimal_comma: bool) -> Option<&'static str> {
     }
     if decimal_comma && cell.contains(&b'.') {
         let without: Vec<u8> = cell.iter().copied().filter(|&byte| byte != b'.').collect();
-        return parsed_with_comma(&without).map(|_| "a point beside decimal commas");
+        return parsed_with_comma(&without).map(|_| "a point, although the table has decimal commas");
     }
     let (_, length) = fast_float2::parse_partial::<f64, _>(cell).ok().filter(|(value, _)| value.is_finite())?;
     let unit = cell[length..].trim_ascii();

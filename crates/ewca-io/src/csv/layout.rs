@@ -64,8 +64,11 @@ impl<'a> Layout<'a> {
         let columns = Columns::assign(&names, index, described, file, options, holds_text)?;
         if options.transpose && options.label.is_some() && columns.roles.id.is_none() {
             return Err(Error::Options {
-                problem: phrase![OptionName::Label, " names a row of a transposed table, and no column names the rows"],
-                advice: phrase!["give the column with the names of the rows with ", OptionName::Id],
+                problem: phrase![
+                    OptionName::Label,
+                    " is a row of the transposed table, but no column has the row names"
+                ],
+                advice: phrase!["choose the column with the row names with ", OptionName::Id],
             });
         }
         let named = options.header;

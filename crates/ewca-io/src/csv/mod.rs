@@ -147,7 +147,7 @@ impl Rows {
             return Err(Error::Nothing {
                 file: layout.file.into(),
                 what: "numeric columns",
-                advice: phrase!["check the delimiter, or give ", OptionName::Delimiter],
+                advice: phrase!["check the delimiter, or pass ", OptionName::Delimiter],
             });
         }
         let rows = self.numbers.len() / columns;

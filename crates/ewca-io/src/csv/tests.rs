@@ -90,7 +90,7 @@ fn missing_cells_are_named_or_settled() {
         let text = format!("a,b\n1,2\n\n3,{cell}\n");
         assert_eq!(
             message(&text, &ReadOptions::default()),
-            "t.csv, line 4, column 'b': the cell is missing; pass `missing` = drop-rows, drop-columns or mean, or fill it"
+            "t.csv, line 4, column 'b': the value is missing; pass `missing` = drop-rows, drop-columns or mean, or fill it in"
         );
         let table = read(&text, &ReadOptions { missing: Missing::Mean, ..ReadOptions::default() }).unwrap();
         assert_eq!(data(&table), [1.0, 2.0, 3.0, 2.0]);
@@ -102,11 +102,11 @@ fn faults_are_named_by_line_and_column() {
     let plain = ReadOptions::default();
     assert_eq!(
         message("a,b\n1,2\n3\n", &plain),
-        "t.csv, line 3: has 1 cell where 2 are expected; check the delimiter and the quotes of that line"
+        "t.csv, line 3: has 1 cell instead of 2; check the delimiter and the quotes on that line"
     );
     assert_eq!(
         message("a,b\n1,2\n3,\"4\",5\n", &plain).split(';').next(),
-        Some("t.csv, line 3: has 3 cells where 2 are expected")
+        Some("t.csv, line 3: has 3 cells instead of 2")
     );
     for (cell, reason) in [
         ("inf", "finite"),
@@ -130,7 +130,7 @@ fn a_wide_header_over_short_lines_does_not_ask_for_memory() {
     let mut text = "a,".repeat(50_000) + "a\n";
     text.push_str(&"1\n".repeat(50_000));
     let error = message(&text, &ReadOptions { header: false, ..ReadOptions::default() });
-    assert!(error.starts_with("t.csv, line 2: has 1 cell where 50001 are expected"), "{error}");
+    assert!(error.starts_with("t.csv, line 2: has 1 cell instead of 50001"), "{error}");
 }
 
 #[test]

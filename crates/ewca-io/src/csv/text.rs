@@ -52,7 +52,7 @@ impl<'a> Text<'a> {
         if !known.is_empty() {
             let names: Vec<String> = known.iter().take(8).map(|cells| excerpt(cells[0].as_bytes())).collect();
             let more = if known.len() > names.len() { " and others" } else { "" };
-            notes.push(format!("a GCT file that knows {}{more} of its samples", names.join(", ")));
+            notes.push(format!("a GCT file with {}{more} for its samples", names.join(", ")));
         }
         let described = described.map_or(0, |[columns, _]| columns);
         if comments > 0 {
@@ -366,9 +366,9 @@ fn check_lines(text: &[u8], file: &str) -> Result<(), Error> {
             file,
             "is neither text nor a known binary format",
             phrase![
-                "check the file, or name its format with ",
+                "check the file, or set its format with ",
                 OptionName::Format,
-                ", or the encoding of its text with ",
+                ", or the text encoding with ",
                 OptionName::Encoding
             ],
         ));
@@ -376,8 +376,8 @@ fn check_lines(text: &[u8], file: &str) -> Result<(), Error> {
     if memchr::memchr(b'\n', text).is_none() && memchr::memchr(b'\r', text).is_some_and(|at| at + 1 < text.len()) {
         return Err(Error::unsupported(
             file,
-            "its lines end with a lone carriage return",
-            "save it with Unix or Windows line ends",
+            "its lines end with a carriage return only (old Mac format)",
+            "save it with Unix or Windows line endings",
         ));
     }
     Ok(())

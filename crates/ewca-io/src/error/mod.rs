@@ -35,8 +35,6 @@ pub enum Error {
     Folder {
         /// The folder.
         file: String,
-        /// Whether it is one of Zarr.
-        is_zarr: bool,
     },
     /// There is nothing in the file.
     Empty {

@@ -84,9 +84,9 @@ impl OptionName {
 /// use ewca_io::Error;
 ///
 /// let error = Error::AllMissing { file: "t.csv".into(), what: "row" };
-/// assert_eq!(error.to_string(), "t.csv: every row has a missing cell; choose another `missing`");
+/// assert_eq!(error.to_string(), "t.csv: every row has a missing value; choose another `missing`");
 /// let mine = error.message().in_words(|option, _| format!("/{}", option.field()));
-/// assert_eq!(mine, "t.csv: every row has a missing cell; choose another /missing");
+/// assert_eq!(mine, "t.csv: every row has a missing value; choose another /missing");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Phrase(Vec<Piece>);

@@ -50,17 +50,14 @@ impl H5ad<'_> {
                 Ok(Kind::TenX(Matrix { place: genome.clone(), is_new: false }))
             }
             (None, [_, ..]) => {
-                let problem = "is a 10x file of several genomes".into();
+                let problem = "is a 10x file with several genomes".into();
                 Err(Error::Choose { file: self.name.into(), problem, known: genomes })
             }
             (None, []) => {
                 let shown: Vec<String> =
                     names.unwrap_or_default().iter().take(5).map(|name| excerpt(name.as_bytes())).collect();
-                let what = format!(
-                    "is an HDF5 file that is neither AnnData nor of 10x nor loom (it has {})",
-                    shown.join(", ")
-                );
-                Err(Error::unsupported(self.name, what, "write its table as AnnData, or as text"))
+                let what = format!("is an HDF5 file, but not AnnData, 10x or loom (it contains {})", shown.join(", "));
+                Err(Error::unsupported(self.name, what, "save the table as AnnData (.h5ad) or as CSV"))
             }
         }
     }
@@ -162,10 +159,10 @@ impl H5ad<'_> {
         let texts = self.plain_texts(&self.dataset(&path)?, &path)?;
         match texts.len() == count {
             true => Ok(Some(texts)),
-            false => {
-                Err(self
-                    .malformed(format!("{path} has {} for {count} rows or columns", counted(texts.len(), "element"))))
-            }
+            false => Err(self.malformed(format!(
+                "{path} has {}, but there are {count} rows or columns",
+                counted(texts.len(), "element")
+            ))),
         }
     }
 
@@ -206,7 +203,7 @@ pub(crate) fn keep_type(
     };
     let keep: Vec<usize> = (0..features.len()).filter(|&at| features[at].kind == wanted).collect();
     draft.values = chosen_columns(&draft.values, &keep);
-    draft.notes.push(format!("features of the type {wanted} only"));
+    draft.notes.push(format!("only features of type {wanted}"));
     let features: Vec<Feature> = features.into_iter().filter(|feature| feature.kind == wanted).collect();
     draft.features = Some(names_of(&features));
     Ok(())

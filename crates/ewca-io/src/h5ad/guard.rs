@@ -66,8 +66,8 @@ fn look_through(path: &Path, name: &str) -> Result<SparseRows, Error> {
         Ok(rows) => Ok(rows),
         Err(Trouble::Elsewhere { what, place }) => Err(Error::unsupported(
             name,
-            format!("'{}' is {what}: its data is not in this file", excerpt(place.as_bytes())),
-            "write the data into the file itself",
+            format!("'{}' is {what}: its data are not in this file", excerpt(place.as_bytes())),
+            "save the data inside the file itself",
         )),
         Err(Trouble::Broken(problem) | Trouble::Absurd(problem)) => Err(Error::malformed(name, "h5ad", problem)),
     }
@@ -116,7 +116,7 @@ impl Blocks {
     /// Just so many bytes.
     fn exactly(&mut self, start: u64, count: usize) -> io::Result<Vec<u8>> {
         if start.checked_add(count as u64).is_none_or(|end| end > self.length) {
-            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it ends before what it should hold"));
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it ends too early"));
         }
         self.up_to(start, count)
     }
@@ -214,7 +214,10 @@ impl Search {
         for found in &messages {
             let matters = [message::LINK_INFO, message::LINK, message::LAYOUT, message::SYMBOL_TABLE];
             if found.flags & message::SHARED != 0 && matters.contains(&found.msg_type) {
-                return Err(Trouble::Absurd(format!("'{}' shares what is never shared", excerpt(place.as_bytes()))));
+                return Err(Trouble::Absurd(format!(
+                    "'{}' shares data that must not be shared",
+                    excerpt(place.as_bytes())
+                )));
             }
             match found.msg_type {
                 message::EXTERNAL_FILES => return Err(elsewhere("in external storage", place)),

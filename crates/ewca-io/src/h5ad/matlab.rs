@@ -107,8 +107,8 @@ fn choose<'v>(mat: &H5ad, known: &'v [Variable], options: &ReadOptions) -> Resul
         [only] => Ok(only),
         [] => Err(Error::Nothing {
             file: mat.name.into(),
-            what: "variable with rows and columns of numbers",
-            advice: phrase!["save one, or name one with ", OptionName::Array],
+            what: "numeric matrix",
+            advice: phrase!["save one, or choose one with ", OptionName::Array],
         }),
         _ => Err(several("has several tables".into())),
     }

@@ -46,8 +46,8 @@ impl AnnDataParts {
         contained(file, "h5ad", || {
             let h5ad = H5ad::open(path, file, options)?;
             if h5ad.kind(options)? != Kind::AnnData {
-                let what = "is no AnnData file, and cannot be read in parts";
-                return Err(Error::unsupported(file, what, "write it as AnnData"));
+                let what = "is not an AnnData file, so it cannot be read in parts";
+                return Err(Error::unsupported(file, what, "save it as AnnData (.h5ad)"));
             }
             let features = h5ad.index("var")?;
             let index = h5ad.index("obs")?;
@@ -162,7 +162,7 @@ fn layout(h5ad: &H5ad, file: &str, options: &ReadOptions) -> Result<(String, Opt
         return Err(Error::unsupported(
             file,
             format!("{place} is stored by columns (CSC) and cannot be read in parts"),
-            "store it by rows: adata.X = scipy.sparse.csr_matrix(adata.X), and write the file again",
+            "store it by rows: run adata.X = scipy.sparse.csr_matrix(adata.X) in Python, and save the file again",
         ));
     }
     for (dataset, path) in entries(h5ad, &place)? {
@@ -178,7 +178,7 @@ fn entries(h5ad: &H5ad, place: &str) -> Result<[(H5Dataset, String); 2], Error> 
         let dataset = h5ad.dataset(&path)?;
         if dataset.ndims() != 1 {
             let found = counted(dataset.ndims(), "dimension");
-            return Err(h5ad.malformed(format!("{path} has {found} where a list has 1")));
+            return Err(h5ad.malformed(format!("{path} has {found} instead of 1")));
         }
         Ok((dataset, path))
     };
@@ -194,8 +194,8 @@ fn rows_together(dataset: &H5Dataset, path: &str, file: &str) -> Result<usize, E
     let rows = chunk.first().copied().unwrap_or(1).max(1);
     let bytes = width.fold(rows, usize::saturating_mul).saturating_mul(dataset.element_size().max(1));
     if bytes > LARGEST_CHUNKS {
-        let what = format!("has chunks of {rows} rows, {bytes} bytes side by side, and cannot be read in parts");
-        return refused(what, "write it again with chunks of fewer rows");
+        let what = format!("has chunks of {rows} rows ({bytes} bytes), too large to be read in parts");
+        return refused(what, "save it again with fewer rows per chunk");
     }
     Ok(rows)
 }

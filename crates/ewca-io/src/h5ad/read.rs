@@ -30,8 +30,8 @@ fn decode(path: &Path, file: &str, options: &ReadOptions) -> Result<Draft, Error
     match h5ad.kind(options)? {
         Kind::AnnData => h5ad.draft(options),
         _ if options.transpose => {
-            let problem = "a 10x or loom file always gives cells as samples".into();
-            Err(Error::Options { problem, advice: phrase!["leave out ", Transpose] })
+            let problem = "in a 10x or loom file, cells are always the samples".into();
+            Err(Error::Options { problem, advice: phrase!["remove ", Transpose] })
         }
         Kind::TenX(matrix) => h5ad.tenx(&matrix, options),
         Kind::Loom => h5ad.loom(options),
@@ -105,8 +105,12 @@ impl<'a> H5ad<'a> {
             let error = error.to_string();
             // An unknown filter is one of several layers' errors; all of them say this.
             if error.contains("unsupported feature") {
-                let what = format!("{path} is stored in a way that is not read here ({})", one_line(&error));
-                return Error::unsupported(&name, what, "write the file again with gzip, or without compression");
+                let what = format!("{path} is stored in a way that ewca cannot read ({})", one_line(&error));
+                return Error::unsupported(
+                    &name,
+                    what,
+                    "save the file again with gzip compression, or without compression",
+                );
             }
             Error::malformed(&name, "h5ad", format!("{path}: {error}"))
         }

@@ -20,13 +20,16 @@ pub struct AnnDataResults<'a> {
     pub components: usize,
     /// The names of the samples, as the table had them. Needed only if some observations were left out.
     pub ids: Option<&'a [String]>,
-    /// The scores of the samples, row after row: becomes `obsm["X_ewca"]`.
+    /// The scores of the samples, row after row: becomes `obsm["X_ewca"]`, in single precision as scanpy has it for PCA.
     /// Observations that were left out get NaN.
     pub scores: &'a [f64],
     /// The names of the features that the components are made of.
     pub features: &'a [String],
     /// The components, one row per feature: becomes `varm["EWCs"]`. Other variables get zeros.
     pub loadings: &'a [f64],
+    /// The mean of each feature, which scores are taken from: becomes `varm["ewca_mean"]`. Other variables get NaN, so that
+    /// it also says which ones the components are made of.
+    pub means: &'a [f64],
     /// The plan between the samples: becomes `obsp["ewca_plan"]`.
     pub plan: Option<&'a SparseValues>,
     /// What else is worth keeping: becomes `uns["ewca"]`.
@@ -99,7 +102,8 @@ struct Existing {
 }
 
 /// Where results go.
-const RESULTS: [(&str, &str); 4] = [("obsm", "X_ewca"), ("varm", "EWCs"), ("obsp", "ewca_plan"), ("uns", "ewca")];
+const RESULTS: [(&str, &str); 5] =
+    [("obsm", "X_ewca"), ("varm", "EWCs"), ("varm", "ewca_mean"), ("obsp", "ewca_plan"), ("uns", "ewca")];
 
 impl Places {
     fn find(source: &Path, results: &AnnDataResults) -> Result<Places, Error> {
@@ -107,6 +111,7 @@ impl Places {
         let samples = results.scores.len() / k;
         assert_eq!(results.scores.len(), samples * results.components, "scores");
         assert_eq!(results.loadings.len(), results.features.len() * results.components, "loadings");
+        assert_eq!(results.means.len(), results.features.len(), "means");
         if let Some(plan) = results.plan {
             assert_eq!((plan.rows(), plan.columns), (samples, samples), "plan");
         }
@@ -117,8 +122,9 @@ impl Places {
             _ if samples == obs.len() => (0..samples).collect(),
             Some(ids) => places(ids, &obs, "observation", &file)?,
             None => {
-                let problem = format!("{file}: has {} observations for {samples} samples", obs.len()).into();
-                let advice = "give the file that the model was fitted on".into();
+                let problem =
+                    format!("{file}: has {} observations, but the model has {samples} samples", obs.len()).into();
+                let advice = "use the file that the model was fitted on".into();
                 return Err(Error::Options { problem, advice });
             }
         };
@@ -134,7 +140,7 @@ fn places(names: &[String], known: &[String], what: &str, file: &str) -> Result<
     let place = |name: &String| {
         all.get(name.as_str()).copied().ok_or_else(|| Error::Options {
             problem: format!("{file}: has no {what} '{}'", excerpt(name.as_bytes())).into(),
-            advice: "give the file that the model was fitted on".into(),
+            advice: "use the file that the model was fitted on".into(),
         })
     };
     names.iter().map(place).collect()
@@ -145,7 +151,9 @@ impl Existing {
         let mut existing = Existing::default();
         let top = root.group_names()?;
         for (parent, name) in RESULTS.into_iter().filter(|(parent, _)| top.iter().any(|known| known == parent)) {
-            existing.groups.push(parent);
+            if !existing.groups.contains(&parent) {
+                existing.groups.push(parent);
+            }
             let group = root.group(parent)?;
             if group.link_names()?.iter().any(|known| known == name) {
                 let is_group = group.group_names()?.iter().any(|known| known == name);
@@ -171,9 +179,18 @@ fn add(path: &Path, results: &AnnDataResults, places: &Places) -> rust_hdf5::Res
         false => dictionary(&root, name),
     };
     let scores = spread(results.scores, k, &places.samples, places.observations, f64::NAN);
-    array(&open("obsm")?, "X_ewca", &[places.observations, k], &scores)?;
+    let shape = [places.observations, k];
+    let obsm = open("obsm")?;
+    // What is too large for single precision would become infinite.
+    match scores.iter().any(|score| score.abs() > f64::from(f32::MAX)) {
+        true => array(&obsm, "X_ewca", &shape, &scores)?,
+        false => array(&obsm, "X_ewca", &shape, &scores.iter().map(|&score| score as f32).collect::<Vec<_>>())?,
+    }
+    let varm = open("varm")?;
     let loadings = spread(results.loadings, k, &places.features, places.variables, 0.0);
-    array(&open("varm")?, "EWCs", &[places.variables, k], &loadings)?;
+    array(&varm, "EWCs", &[places.variables, k], &loadings)?;
+    let means = spread(results.means, 1, &places.features, places.variables, f64::NAN);
+    array(&varm, "ewca_mean", &[places.variables, 1], &means)?;
     if let Some(plan) = results.plan {
         sparse(&open("obsp")?, "ewca_plan", plan, places)?;
     }
@@ -217,8 +234,8 @@ fn dictionary(parent: &H5Group, name: &str) -> rust_hdf5::Result<H5Group> {
     Ok(group)
 }
 
-fn array(group: &H5Group, name: &str, shape: &[usize], values: &[f64]) -> rust_hdf5::Result<()> {
-    let dataset = group.new_dataset::<f64>().shape(shape).create(name)?;
+fn array<T: rust_hdf5::H5Type>(group: &H5Group, name: &str, shape: &[usize], values: &[T]) -> rust_hdf5::Result<()> {
+    let dataset = group.new_dataset::<T>().shape(shape).create(name)?;
     dataset.write_raw(values)?;
     encoded_dataset(&dataset, "array")
 }

@@ -74,7 +74,7 @@ impl<'a> Elements<'a> {
     }
 
     fn take(&mut self) -> Result<(Kind, &'a [u8]), String> {
-        let ends = || "it ends within a variable".to_string();
+        let ends = || "it ends in the middle of a variable".to_string();
         let first = self.word(0).ok_or_else(ends)?;
         // A short element has its length in the upper half of the first word, and its data in the second.
         if first >> 16 != 0 {
@@ -141,7 +141,7 @@ pub(super) fn numbers(kind: Kind, bytes: &[u8], big_endian: bool) -> Result<Vec<
         Kind::Int64 => convert!(i64, 8),
         Kind::Uint64 => convert!(u64, 8),
         Kind::Matrix | Kind::Compressed | Kind::Other => {
-            return Err("a variable holds no numbers".into());
+            return Err("a variable contains no numbers".into());
         }
     })
 }

@@ -147,8 +147,8 @@ impl<'a> Mat<'a> {
             [only] => Ok(only),
             [] => Err(Error::Nothing {
                 file: self.file.into(),
-                what: "variable with rows and columns of numbers",
-                advice: phrase!["save one, or name one with ", OptionName::Array],
+                what: "numeric matrix",
+                advice: phrase!["save one, or choose one with ", OptionName::Array],
             }),
             _ => Err(Error::Choose {
                 file: self.file.into(),
@@ -183,7 +183,10 @@ impl<'a> Mat<'a> {
         let texts = self.body(variable)?.texts().map_err(|problem| self.malformed(problem))?;
         if texts.len() != samples {
             let name = excerpt(variable.header.name.as_bytes());
-            let what = format!("its variable '{name}' has {} for {samples} samples", counted(texts.len(), "element"));
+            let what = format!(
+                "its variable '{name}' has {}, but there are {samples} samples",
+                counted(texts.len(), "element")
+            );
             return Err(Error::unsupported(self.file, what, another_column()));
         }
         Ok(texts)
@@ -216,12 +219,12 @@ impl Header {
     /// Why this cannot be read as a matrix of numbers.
     fn fault(&self) -> Option<String> {
         if !matches!(self.class, Class::Numeric(_) | Class::Sparse) {
-            return Some("holds no numbers".into());
+            return Some("contains no numbers".into());
         }
         if self.complex {
-            return Some("holds complex numbers".into());
+            return Some("contains complex numbers".into());
         }
         let dimensions = self.shape.len();
-        (dimensions != 2).then(|| format!("has {} where a table has 2", counted(dimensions, "dimension")))
+        (dimensions != 2).then(|| format!("has {} instead of 2", counted(dimensions, "dimension")))
     }
 }

@@ -68,9 +68,7 @@ impl Header {
     fn matrix_shape(&self) -> Result<[usize; 2], String> {
         match self.shape[..] {
             [rows, columns] => Ok([rows, columns]),
-            _ => {
-                Err(format!("the variable '{}' has {} dimensions where a table has 2", self.shown(), self.shape.len()))
-            }
+            _ => Err(format!("the variable '{}' has {} dimensions instead of 2", self.shown(), self.shape.len())),
         }
     }
 
@@ -91,14 +89,14 @@ impl Body {
         let (header, mut elements) = Header::parse(&self.bytes, self.big_endian)?;
         let [rows, columns] = header.matrix_shape()?;
         if header.complex {
-            return Err(format!("the variable '{}' holds complex numbers", header.shown()));
+            return Err(format!("the variable '{}' contains complex numbers", header.shown()));
         }
         match header.class {
             Class::Numeric(_) => {
                 let data = self.numbers(&mut elements)?;
                 if Some(data.len()) != rows.checked_mul(columns) {
                     return Err(format!(
-                        "the variable '{}' has {} numbers for {rows} rows and {columns} columns",
+                        "the variable '{}' has {} values, but is {rows} x {columns}",
                         header.shown(),
                         data.len()
                     ));
@@ -119,7 +117,7 @@ impl Body {
                 let matrix = Compressed { major: Major::Column, shape: [rows, columns], offsets, indices, values };
                 Ok(Values::Sparse(matrix.into_rows()?))
             }
-            _ => Err(format!("the variable '{}' holds no numbers", header.shown())),
+            _ => Err(format!("the variable '{}' contains no numbers", header.shown())),
         }
     }
 
@@ -141,7 +139,7 @@ impl Body {
                         Class::Numeric(_) => {
                             cell.numbers(&mut elements)?.first().map(f64::to_string).unwrap_or_default()
                         }
-                        _ => return Err(format!("the cells of '{}' are not text", header.shown())),
+                        _ => return Err(format!("the values of '{}' are not text", header.shown())),
                     });
                 }
                 Ok(texts)
@@ -169,7 +167,7 @@ impl Body {
         };
         if rows.checked_mul(columns) != Some(codes.len()) {
             return Err(format!(
-                "the text '{}' has {} characters for {rows} rows of {columns}",
+                "the text '{}' has {} characters, but is {rows} x {columns}",
                 header.shown(),
                 codes.len()
             ));

@@ -190,10 +190,10 @@ pub fn read_model(path: &Path) -> Result<ModelFile, Error> {
     let failed = |source| Error::Read { file: name.clone(), source };
     let about = fs::metadata(path).map_err(failed)?;
     if about.is_dir() {
-        return Err(Error::unsupported(&name, "is a folder", "name the model.safetensors in it"));
+        return Err(Error::unsupported(&name, "is a folder", "choose the model.safetensors in it"));
     }
     if !about.is_file() {
-        return Err(Error::unsupported(&name, "is no regular file", "save the model to a file first"));
+        return Err(Error::unsupported(&name, "is not a regular file", "save the model to a file first"));
     }
     let mut bytes = Vec::new();
     // The file may be growing; what was there at first is all that counts.
@@ -204,7 +204,7 @@ pub fn read_model(path: &Path) -> Result<ModelFile, Error> {
 }
 
 fn too_large(file: &str) -> Error {
-    Error::unsupported(file, "is larger than the memory", "open it on a machine with more")
+    Error::unsupported(file, "is larger than the free memory", "open it on a machine with more memory")
 }
 
 /// Whether bytes look like those of a safetensors file: the length of a JSON header, and its start.
@@ -220,7 +220,7 @@ pub fn read_model_bytes(bytes: &[u8], file: &str) -> Result<ModelFile, Error> {
     }
     let malformed = |problem: String| Error::malformed(file, "model", excerpt_of(&problem));
     if !is_model(bytes) {
-        return Err(malformed("it is no safetensors file".into()));
+        return Err(malformed("it is not a safetensors file".into()));
     }
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(|error| malformed(header_problem(&error)))?;
     let tensors = SafeTensors::deserialize(bytes).map_err(|error| malformed(header_problem(&error)))?;
@@ -228,7 +228,7 @@ pub fn read_model_bytes(bytes: &[u8], file: &str) -> Result<ModelFile, Error> {
         .metadata()
         .as_ref()
         .and_then(|metadata| metadata.get(KEY))
-        .ok_or_else(|| malformed("it is a safetensors file of something else".into()))?;
+        .ok_or_else(|| malformed("it is a safetensors file, but not a model of ewca".into()))?;
     let Version { format } = parsed(text, "metadata").map_err(malformed)?;
     let loose = match format.as_str() {
         FIRST_FORMAT => of_first_version(text),
@@ -262,7 +262,7 @@ struct Loose {
 }
 
 fn of_this_version(tensors: &SafeTensors<'_>) -> Result<Loose, String> {
-    let record = std::str::from_utf8(tensors::bytes(tensors, "record")?).map_err(|_| "its record is no text")?;
+    let record = std::str::from_utf8(tensors::bytes(tensors, "record")?).map_err(|_| "its record is not text")?;
     Ok(Loose {
         record: parsed(record, "record")?,
         features: tensors::names(tensors, "features", "features.ends")?,
@@ -281,7 +281,7 @@ fn annotations(tensors: &SafeTensors<'_>) -> Result<Vec<Annotation>, String> {
     if tensors.tensor(ANNOTATIONS).is_err() {
         return Ok(Vec::new());
     }
-    let text = std::str::from_utf8(tensors::bytes(tensors, ANNOTATIONS)?).map_err(|_| "its metadata are no text")?;
+    let text = std::str::from_utf8(tensors::bytes(tensors, ANNOTATIONS)?).map_err(|_| "its metadata are not text")?;
     parsed(text, "metadata of samples")
 }
 
@@ -302,7 +302,7 @@ fn excerpt_of(problem: &str) -> String {
 fn header_problem(error: &safetensors::SafeTensorError) -> String {
     use safetensors::SafeTensorError::*;
     match error {
-        MetadataIncompleteBuffer | InvalidHeaderLength => "it ends too early, or has bytes too many".into(),
+        MetadataIncompleteBuffer | InvalidHeaderLength => "it is too short or too long".into(),
         other => other.to_string(),
     }
 }
@@ -384,7 +384,7 @@ fn assembled(loose: Loose, tensors: &SafeTensors<'_>, unbiased: bool) -> Result<
     }
     let preprocessing = FittedPreprocessing { steps, features, kept, scales, means };
     let training_checksum =
-        u64::from_str_radix(&training_checksum, 16).map_err(|_| "the checksum of the training data is none")?;
+        u64::from_str_radix(&training_checksum, 16).map_err(|_| "the checksum of the training data is not valid")?;
     let model = Model::from_parts(model).map_err(|error| match error {
         ewca::Error::Model { what } => what,
         other => other.to_string(),
@@ -400,7 +400,7 @@ fn check(file: &ModelFile) -> Result<(), String> {
     let (n, d) = (model.n_samples(), model.n_features());
     let expect = |what: &str, found: usize, expected: usize| match found == expected {
         true => Ok(()),
-        false => Err(format!("{what}: {found} where {expected} are expected")),
+        false => Err(format!("{what}: {found} instead of {expected}")),
     };
     expect("names of samples", ids.len(), n)?;
     labels.as_ref().map_or(Ok(()), |labels| expect("labels", labels.len(), n))?;

@@ -188,7 +188,7 @@ pub fn numbers(tensors: &SafeTensors<'_>, name: &str, dimensions: usize) -> Resu
     let tensor = typed(tensors, name, Dtype::F64, dimensions)?;
     let values: Vec<f64> = tensor.data().as_chunks::<8>().0.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect();
     match values.iter().position(|value| !value.is_finite()) {
-        Some(at) => Err(format!("the tensor '{name}' has {} at place {at}", values[at])),
+        Some(at) => Err(format!("the tensor '{name}' has {} at position {at}", values[at])),
         None => Ok((tensor.shape().to_vec(), values)),
     }
 }
@@ -222,7 +222,7 @@ pub fn bytes<'a>(tensors: &SafeTensors<'a>, name: &str) -> Result<&'a [u8], Stri
 pub fn names(tensors: &SafeTensors<'_>, name: &str, ends: &str) -> Result<Vec<String>, String> {
     let text = bytes(tensors, name)?;
     let ends = places(tensors, ends)?;
-    let broken = || format!("the tensor '{name}' holds no names");
+    let broken = || format!("the tensor '{name}' contains no names");
     if ends.last().copied().unwrap_or(0) != text.len() {
         return Err(broken());
     }

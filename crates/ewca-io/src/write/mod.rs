@@ -290,7 +290,7 @@ mod tests {
         }
         for name in ["t.xlsx", "t", "t.parquet.gz"] {
             let error = write_table(&folder.path().join(name), &frame).unwrap_err();
-            assert!(error.to_string().contains("its extension names no format"), "{error}");
+            assert!(error.to_string().contains("ewca cannot write this format"), "{error}");
         }
     }
 

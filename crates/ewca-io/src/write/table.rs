@@ -64,8 +64,8 @@ pub fn stage_table(
         (Some("npy"), false) => Written::Npy,
         _ => {
             return Err(Error::Options {
-                problem: format!("{file}: its extension names no format that is written here").into(),
-                advice: "end it in .csv, .tsv, .csv.gz, .csv.zst, .parquet, .arrow or .npy".into(),
+                problem: format!("{file}: ewca cannot write this format").into(),
+                advice: "use a name that ends in .csv, .tsv, .csv.gz, .csv.zst, .parquet, .arrow or .npy".into(),
             });
         }
     };

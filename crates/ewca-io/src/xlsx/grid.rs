@@ -53,7 +53,7 @@ impl<'a> Cells<'a> {
             Piece::Start("row", element) => self.begin_row(element.number("r")?.unwrap_or(self.row + 1))?,
             Piece::Start("c", element) => {
                 let column = match element.get("r")? {
-                    Some(place) => column_of(&place).ok_or("a cell is nowhere")?,
+                    Some(place) => column_of(&place).ok_or("a cell has no position")?,
                     None => self.cell.column + 1,
                 };
                 self.begin_cell(column)?;
@@ -78,7 +78,7 @@ impl<'a> Cells<'a> {
 
     fn begin_row(&mut self, row: u32) -> Result<(), Trouble> {
         if row <= self.row || row > MOST_ROWS {
-            return Err(Trouble::Broken(format!("row {row} is not where it should be")));
+            return Err(Trouble::Broken(format!("row {row} is out of order")));
         }
         self.row = row;
         self.cell.column = 0;
@@ -87,7 +87,7 @@ impl<'a> Cells<'a> {
 
     fn begin_cell(&mut self, column: u32) -> Result<(), Trouble> {
         if column <= self.cell.column || column > MOST_COLUMNS || self.row == 0 {
-            return Err(Trouble::Broken(format!("a cell of row {} is not where it should be", self.row)));
+            return Err(Trouble::Broken(format!("a cell of row {} is out of order", self.row)));
         }
         let value = std::mem::take(&mut self.cell.value);
         self.cell = Cell { column, value, ..Cell::default() };
@@ -100,8 +100,8 @@ impl<'a> Cells<'a> {
         self.formulas += usize::from(self.cell.is_formula);
         let text = match &self.cell.kind[..] {
             "s" => {
-                let at = value.parse().map_err(|_| "a cell names no text".to_string())?;
-                self.strings.get(at).ok_or("a cell names a text that is not there")?.trim()
+                let at = value.parse().map_err(|_| "a cell refers to no text".to_string())?;
+                self.strings.get(at).ok_or("a cell refers to a text that does not exist")?.trim()
             }
             "b" if value == "1" => "TRUE",
             "b" if value == "0" => "FALSE",
@@ -187,7 +187,7 @@ impl Grid {
             return Err(Error::Nothing {
                 file: file.into(),
                 what: "cells in its sheet",
-                advice: "name another sheet, or check the workbook".into(),
+                advice: "choose another sheet, or check the workbook".into(),
             });
         };
         let titles = match self.rows.iter().position(|row| row.cells > 1) {

@@ -29,7 +29,7 @@ pub(crate) fn stranger(names: &[String]) -> Option<(&'static str, &'static str)>
     let has = |wanted: &str| names.iter().any(|name| name == wanted);
     let begins = |wanted: &str| names.iter().any(|name| name.starts_with(wanted));
     if has("xl/workbook.bin") {
-        return Some(("is a binary Excel workbook (.xlsb)", "save it as .xlsx, or the sheet as CSV"));
+        return Some(("is a binary Excel workbook (.xlsb)", "save it as .xlsx, or save the sheet as CSV"));
     }
     if has("content.xml") && has("mimetype") {
         let advice = "save the sheet as CSV (in LibreOffice: File, Save As, Text CSV), or as .xlsx";
@@ -39,7 +39,7 @@ pub(crate) fn stranger(names: &[String]) -> Option<(&'static str, &'static str)>
         return Some(("is a Numbers document", "export it as CSV (in Numbers: File, Export To, CSV)"));
     }
     let is_office = has("[Content_Types].xml") && !begins("xl/");
-    is_office.then_some(("is a document of an office program, not a workbook", "name a table"))
+    is_office.then_some(("is an Office document, not a workbook", "choose a table"))
 }
 
 /// Whether the names of the files in an archive are those of a workbook.
@@ -65,7 +65,9 @@ pub(crate) fn load(
                 let problem = format!("has no sheet '{}'", excerpt(wanted.as_bytes()));
                 Error::Choose { file: file.into(), problem, known }
             }
-            None => Error::unsupported(file, "is an Excel workbook without a sheet to see", "show one, and save it"),
+            None => {
+                Error::unsupported(file, "is an Excel workbook with no visible sheet", "unhide a sheet, and save it")
+            }
         });
     };
     let strings = book.strings(sheets.strings.as_deref())?;
@@ -76,7 +78,7 @@ pub(crate) fn load(
         note += &format!(" with {}", counted(sheets.list.len(), "sheet"));
     }
     if formulas > 0 {
-        note += &format!(", {} taken by value", counted(formulas, "formula"));
+        note += &format!(", {} read as values", counted(formulas, "formula"));
     }
     Ok(Loaded { bytes: grid.into_text(limit, file)?, note: Some(note) })
 }

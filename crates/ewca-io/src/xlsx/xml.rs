@@ -61,7 +61,7 @@ pub(super) fn walk(
             Ok(Event::Start(start)) => {
                 depth += 1;
                 match depth > DEEPEST {
-                    true => Err(Trouble::Broken("its elements are too deep within each other".into())),
+                    true => Err(Trouble::Broken("its elements are nested too deeply".into())),
                     false => each(Piece::Start(start.local_name().as_ref(), Element(&start))),
                 }
             }

@@ -1,6 +1,6 @@
 //! What an array of a Zarr folder says of itself.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::codec::Codec;
 use crate::Error;
@@ -11,6 +11,8 @@ use crate::npy;
 pub(super) struct Array {
     pub sizes: Vec<usize>,
     pub chunk: Vec<usize>,
+    /// Where several chunks are in one file.
+    pub shards: Option<Shards>,
     pub cells: Cells,
     /// In the order in which they were applied.
     pub codecs: Vec<Codec>,
@@ -18,6 +20,60 @@ pub(super) struct Array {
     /// What the names of chunks start with, and what is between their numbers.
     prefix: String,
     separator: String,
+}
+
+/// Files that hold chunks side by side, and an index: for each of them, where it begins and how long it is.
+pub(super) struct Shards {
+    /// How many chunks a shard has in each dimension.
+    chunks: Vec<usize>,
+    /// Whether the index is behind the chunks, or before them.
+    is_index_last: bool,
+    /// The bytes of a checksum behind the index. It is not looked at: what the index says is checked by itself.
+    checksum: usize,
+}
+
+/// A chunk in a shard: its first byte, its length, and which chunk of the array it is.
+pub(super) struct Inside {
+    pub start: u64,
+    pub length: u64,
+    pub at: [usize; 2],
+}
+
+impl Shards {
+    /// Takes the shards apart, if the only codec is that of shards: the sizes of the chunks, and what was done to them.
+    fn parse(shard: &[usize], first: &Value) -> Result<(Shards, Vec<usize>, Vec<Value>), Trouble> {
+        let about = &first["configuration"];
+        let (shard, chunk) = shapes(&json!(shard), &about["chunk_shape"])?;
+        if shard.iter().zip(&chunk).any(|(shard, chunk)| !shard.is_multiple_of(*chunk)) {
+            return Err(Trouble::Malformed(format!("it has chunks of {chunk:?} in shards of {shard:?}")));
+        }
+        let of_index: Vec<Value> = about["index_codecs"].as_array().cloned().unwrap_or_default();
+        let checksum = match of_index.iter().map(|codec| codec["name"].as_str()).collect::<Vec<_>>()[..] {
+            [Some("bytes")] => 0,
+            [Some("bytes"), Some("crc32c")] => 4,
+            _ => return Err(unknown("index_codecs", &about["index_codecs"])),
+        };
+        if of_index[0]["configuration"]["endian"] == "big" {
+            return Err(unknown("index_codecs", &about["index_codecs"]));
+        }
+        let is_index_last = match about["index_location"].as_str() {
+            None | Some("end") => true,
+            Some("start") => false,
+            Some(_) => return Err(unknown("index_location", &about["index_location"])),
+        };
+        let chunks = shard.iter().zip(&chunk).map(|(shard, chunk)| shard / chunk).collect();
+        let codecs = about["codecs"].as_array().cloned().unwrap_or_default();
+        Ok((Shards { chunks, is_index_last, checksum }, chunk, codecs))
+    }
+
+    /// The first byte and the length of the index in a file of `length` bytes; nothing where it does not fit in.
+    pub fn index(&self, length: u64) -> Option<(u64, u64)> {
+        let count = self.chunks.iter().try_fold(1u64, |product, &n| product.checked_mul(n as u64))?;
+        let bytes = count.checked_mul(16)?;
+        let with_checksum = bytes.checked_add(self.checksum as u64)?;
+        let start = length.checked_sub(with_checksum)?;
+        Some((if self.is_index_last { start } else { 0 }, bytes))
+    }
 }
 
 /// What the cells of an array are.
@@ -49,8 +105,8 @@ impl Array {
             Trouble::Malformed(problem) => Error::malformed(file, "zarr", format!("{path}: {problem}")),
             Trouble::Unknown(what) => Error::unsupported(
                 file,
-                format!("{path} is stored in a way that is not read here ({what})"),
-                "write it as .h5ad, or as Zarr with the settings that anndata has by itself",
+                format!("{path} is stored in a way that ewca cannot read ({what})"),
+                "save it as .h5ad, or as Zarr with anndata's default settings",
             ),
         })
     }
@@ -74,8 +130,17 @@ impl Array {
             (_, [first, ..]) => return Err(unknown("filter", &first["id"])),
         };
         let separator = about["dimension_separator"].as_str().unwrap_or(".").to_string();
-        Array { sizes, chunk, cells, codecs, fill: about["fill_value"].clone(), prefix: String::new(), separator }
-            .checked()
+        Array {
+            sizes,
+            chunk,
+            shards: None,
+            cells,
+            codecs,
+            fill: about["fill_value"].clone(),
+            prefix: String::new(),
+            separator,
+        }
+        .checked()
     }
 
     /// Version 3: `zarr.json`.
@@ -88,7 +153,15 @@ impl Array {
         if about["storage_transformers"].as_array().is_some_and(|list| !list.is_empty()) {
             return Err(unknown("storage_transformers", &about["storage_transformers"]));
         }
-        let Some([first, others @ ..]) = about["codecs"].as_array().map(|codecs| &codecs[..]) else {
+        let outer = about["codecs"].as_array().cloned().unwrap_or_default();
+        let (shards, chunk, codecs) = match &outer[..] {
+            [only] if only["name"] == "sharding_indexed" => {
+                let (shards, chunk, codecs) = Shards::parse(&chunk, only)?;
+                (Some(shards), chunk, codecs)
+            }
+            _ => (None, chunk, outer),
+        };
+        let Some([first, others @ ..]) = codecs.get(..) else {
             return Err(Trouble::Malformed("it has no codecs".into()));
         };
         let kind = &about["data_type"];
@@ -111,12 +184,12 @@ impl Array {
             Some("v2") => (String::new(), said.unwrap_or(".").to_string()),
             _ => return Err(unknown("chunk_key_encoding", &keys["name"])),
         };
-        Array { sizes, chunk, cells, codecs, fill: about["fill_value"].clone(), prefix, separator }.checked()
+        Array { sizes, chunk, shards, cells, codecs, fill: about["fill_value"].clone(), prefix, separator }.checked()
     }
 
     fn checked(self) -> Result<Array, Trouble> {
         if !["/", "."].contains(&self.separator.as_str()) {
-            return Err(Trouble::Malformed("its chunks have names of an unknown kind".into()));
+            return Err(Trouble::Malformed("its chunks have names in an unknown format".into()));
         }
         if let Cells::Fixed(header) = &self.cells
             && header.count().is_none()
@@ -126,7 +199,7 @@ impl Array {
         Ok(self)
     }
 
-    /// Which chunk has this name, if it is one of the array.
+    /// Which chunk has this name, if it is one of the array; of shards, which of these.
     pub fn position(&self, key: &str) -> Option<[usize; 2]> {
         let mut at = [0; 2];
         let mut numbers = key.strip_prefix(&self.prefix)?.split(&self.separator);
@@ -134,12 +207,34 @@ impl Array {
             let text = numbers.next()?;
             *place = text.parse().ok()?;
             // No chunk has two names.
-            let is_there = *place < self.sizes[dimension].div_ceil(self.chunk[dimension]);
+            let inside = self.shards.as_ref().map_or(1, |shards| shards.chunks[dimension]);
+            let is_there = *place < self.sizes[dimension].div_ceil(self.chunk[dimension]).div_ceil(inside);
             if !is_there || place.to_string() != text {
                 return None;
             }
         }
         numbers.next().is_none().then_some(at)
+    }
+
+    /// The chunks of a shard, by its index; or what is wrong with that. Those beyond the ends of the array, or of which nothing is stored,
+    /// are left out.
+    pub fn inside(&self, shards: &Shards, at: [usize; 2], index: &[u8], length: u64) -> Result<Vec<Inside>, String> {
+        let [high, wide] = self.in_two(&shards.chunks);
+        let chunks = [0, 1].map(|d| self.in_two(&self.sizes)[d].div_ceil(self.in_two(&self.chunk)[d]));
+        let mut inside = Vec::new();
+        for (number, entry) in index.chunks_exact(16).enumerate() {
+            let [start, bytes] =
+                [&entry[..8], &entry[8..]].map(|x| x.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b)));
+            let at = [at[0] * high + number / wide, at[1] * wide + number % wide];
+            if (start, bytes) == (u64::MAX, u64::MAX) || at[0] >= chunks[0] || at[1] >= chunks[1] {
+                continue;
+            }
+            if start.checked_add(bytes).is_none_or(|end| end > length) {
+                return Err(format!("its index names bytes {start} to {} of {length}", start.saturating_add(bytes)));
+            }
+            inside.push(Inside { start, length: bytes, at });
+        }
+        Ok(inside)
     }
 
     /// The sizes of a list or a table as those of a table.
@@ -215,7 +310,7 @@ fn shapes(sizes: &Value, chunk: &Value) -> Result<(Vec<usize>, Vec<usize>), Trou
     };
     if ![1, 2].contains(&sizes.len()) {
         let found = counted(sizes.len(), "dimension");
-        return Err(Trouble::Malformed(format!("it has {found} where a list has 1 and a table has 2")));
+        return Err(Trouble::Malformed(format!("it has {found} instead of 1 (for a list) or 2 (for a table)")));
     }
     if chunk.len() != sizes.len() || chunk.contains(&0) {
         return Err(Trouble::Malformed(format!("it has chunks of {chunk:?} and a shape of {sizes:?}")));

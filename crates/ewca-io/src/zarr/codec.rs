@@ -50,14 +50,14 @@ fn at_most(reader: impl Read, most: u64) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     reader.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     if bytes.len() as u64 > most {
-        return Err(format!("it holds more than {most} bytes once decompressed"));
+        return Err(format!("it is larger than {most} bytes when decompressed"));
     }
     Ok(bytes)
 }
 
 /// Texts of any length (`vlen-utf8`): how many there are, then the length and the bytes of each.
 pub(super) fn texts(bytes: &[u8], file: &str) -> Result<Vec<String>, String> {
-    let ended = || "it ends within its texts".to_string();
+    let ended = || "it ends in the middle of its texts".to_string();
     let number = |bytes: &mut &[u8]| -> Result<usize, String> {
         let (head, rest) = bytes.split_first_chunk::<4>().ok_or_else(ended)?;
         *bytes = rest;

@@ -8,7 +8,7 @@ mod array;
 mod codec;
 
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
@@ -24,7 +24,7 @@ use crate::source::contained;
 use crate::sparse::whole_numbers;
 use crate::{Error, ReadOptions, TextCells};
 
-use array::{Array, Cells};
+use array::{Array, Cells, Inside, Shards};
 
 /// What is known of a group or an array takes some kilobytes.
 const MOST_METADATA: u64 = 1 << 24;
@@ -85,6 +85,8 @@ struct Node {
 /// A part of an array that is there.
 struct Chunk {
     path: PathBuf,
+    /// Its first byte in the file, and its length.
+    start: u64,
     length: u64,
     /// Which one it is, in each dimension.
     at: [usize; 2],
@@ -103,14 +105,14 @@ impl Zarr<'_> {
         }
         let shown: Vec<String> = names.iter().take(5).map(|name| excerpt(name.as_bytes())).collect();
         let has = if shown.is_empty() { "no groups".into() } else { shown.join(", ") };
-        let what = format!("is a Zarr folder that is no AnnData (it has {has})");
-        Err(Error::unsupported(self.name, what, "name the folder that has obs, var and X in it"))
+        let what = format!("is a Zarr folder, but not AnnData (it contains {has})");
+        Err(Error::unsupported(self.name, what, "choose the folder that contains obs, var and X"))
     }
 
     fn link(&self, path: &Path) -> Error {
         let place = path.strip_prefix(self.root).unwrap_or(path).to_string_lossy();
         let what = format!("'{}' is a link", excerpt(place.as_bytes()));
-        Error::unsupported(self.name, what, "copy what it leads to into the folder")
+        Error::unsupported(self.name, what, "copy its target into the folder")
     }
 
     /// The folder of a group or an array, if there is one.
@@ -123,7 +125,7 @@ impl Zarr<'_> {
             let mut components = Path::new(part).components();
             let is_name = matches!(components.next(), Some(Component::Normal(name)) if name == part);
             if !is_name || components.next().is_some() {
-                return Err(self.malformed(format!("'{}' is no name of an array", excerpt(path.as_bytes()))));
+                return Err(self.malformed(format!("'{}' is not the name of an array", excerpt(path.as_bytes()))));
             }
             folder.push(part);
             match folder.symlink_metadata() {
@@ -145,7 +147,7 @@ impl Zarr<'_> {
         }
         // A pipe would wait for its writer.
         if !about.is_file() || about.len() > MOST_METADATA {
-            return Err(self.malformed(format!("{place} is no file of at most {MOST_METADATA} bytes")));
+            return Err(self.malformed(format!("{place} is not a file of at most {MOST_METADATA} bytes")));
         }
         let mut text = Vec::new();
         File::open(&path).map_err(self.failed())?.take(MOST_METADATA).read_to_end(&mut text).map_err(self.failed())?;
@@ -175,9 +177,10 @@ impl Zarr<'_> {
         Ok((folder, Array::parse(&about, path, self.name)?))
     }
 
-    /// The chunks of an array that are there. Which there should be is never counted: an array may claim any number of them.
-    fn chunks(&self, folder: &Path, array: &Array) -> Result<Vec<Chunk>, Error> {
-        let mut chunks = Vec::new();
+    /// The chunks of an array that are there, and the bytes of all their files. Which there should be is never counted: an array may
+    /// claim any number of them.
+    fn chunks(&self, folder: &Path, array: &Array) -> Result<(Vec<Chunk>, u64), Error> {
+        let (mut chunks, mut total) = (Vec::new(), 0u64);
         let mut open = vec![(folder.to_path_buf(), String::new(), 0)];
         while let Some((folder, start, depth)) = open.pop() {
             for entry in fs::read_dir(&folder).map_err(self.failed())? {
@@ -197,12 +200,39 @@ impl Zarr<'_> {
                 }
                 let Some(at) = array.position(&key) else { continue };
                 if !about.is_file() {
-                    return Err(self.malformed(format!("its chunk {key} is no file")));
+                    return Err(self.malformed(format!("its chunk {key} is not a file")));
                 }
-                chunks.push(Chunk { path: entry.path(), length: about.len(), at });
+                total = total.saturating_add(about.len());
+                let file = Chunk { path: entry.path(), start: 0, length: about.len(), at };
+                match &array.shards {
+                    None => chunks.push(file),
+                    Some(shards) => chunks.extend(self.inside(array, shards, &file, &key)?),
+                }
             }
         }
-        Ok(chunks)
+        Ok((chunks, total))
+    }
+
+    /// The chunks in a shard.
+    fn inside(&self, array: &Array, shards: &Shards, file: &Chunk, key: &str) -> Result<Vec<Chunk>, Error> {
+        let broken = |problem: String| self.malformed(format!("its shard {key}: {problem}"));
+        let (start, length) = shards
+            .index(file.length)
+            .ok_or_else(|| broken(format!("{} bytes are not enough for its index", file.length)))?;
+        let index = self.bytes(&Chunk { path: file.path.clone(), start, length, at: file.at })?;
+        let inside = array.inside(shards, file.at, &index, file.length).map_err(broken)?;
+        let chunk = |Inside { start, length, at }| Chunk { path: file.path.clone(), start, length, at };
+        Ok(inside.into_iter().map(chunk).collect())
+    }
+
+    /// The bytes of a chunk as they are in the file.
+    fn bytes(&self, chunk: &Chunk) -> Result<Vec<u8>, Error> {
+        check_room(chunk.length, self.name)?;
+        let mut bytes = Vec::new();
+        let mut file = File::open(&chunk.path).map_err(self.failed())?;
+        file.seek(SeekFrom::Start(chunk.start)).map_err(self.failed())?;
+        file.take(chunk.length).read_to_end(&mut bytes).map_err(self.failed())?;
+        Ok(bytes)
     }
 
     /// All cells of an array; `decode` makes those of a chunk from its bytes.
@@ -215,8 +245,7 @@ impl Zarr<'_> {
     ) -> Result<Vec<T>, Error> {
         let [rows, columns] = array.in_two(&array.sizes);
         let chunk = array.in_two(&array.chunk);
-        let chunks = self.chunks(folder, array)?;
-        let length = chunks.iter().fold(0u64, |sum, chunk| sum.saturating_add(chunk.length));
+        let (chunks, length) = self.chunks(folder, array)?;
         let limit = Limit::of_claims(length, self.options);
         let each = size_of::<T>().max(array.element_size());
         let count = |[rows, columns]: [usize; 2]| {
@@ -237,7 +266,7 @@ impl Zarr<'_> {
             let bytes = self.decompressed(&found, array, limit, &broken)?;
             let part = decode(&bytes)?;
             if part.len() != expected {
-                return Err(broken(format!("it has {} and should have {expected}", counted(part.len(), "element"))));
+                return Err(broken(format!("it has {} instead of {expected}", counted(part.len(), "element"))));
             }
             array.put(&part, found.at, &mut cells);
         }
@@ -253,16 +282,13 @@ impl Zarr<'_> {
         broken: &dyn Fn(String) -> Error,
     ) -> Result<Vec<u8>, Error> {
         let most = array.chunk_bytes().map_or(limit.bytes, |bytes| bytes as u64);
-        check_room(chunk.length, self.name)?;
-        let mut bytes = Vec::new();
-        let mut file = File::open(&chunk.path).map_err(self.failed())?.take(chunk.length);
-        file.read_to_end(&mut bytes).map_err(self.failed())?;
+        let mut bytes = self.bytes(chunk)?;
         for codec in array.codecs.iter().rev() {
             bytes = codec.undo(&bytes, most).map_err(broken)?;
         }
         match array.chunk_bytes() {
             Some(expected) if expected != bytes.len() => {
-                Err(broken(format!("it has {} bytes and should have {expected}", bytes.len())))
+                Err(broken(format!("it has {} bytes instead of {expected}", bytes.len())))
             }
             _ => Ok(bytes),
         }
@@ -315,7 +341,7 @@ impl AnnData for Zarr<'_> {
     fn all_numbers(&self, path: &str) -> Result<Vec<f64>, Error> {
         let found = self.array(path)?;
         let Cells::Fixed(header) = &found.1.cells else {
-            return Err(self.malformed(format!("{path} holds text where numbers are expected")));
+            return Err(self.malformed(format!("{path} contains text instead of numbers")));
         };
         let fill = found.1.fill_number().ok_or_else(|| self.malformed(format!("{path} has no usable fill_value")))?;
         self.cells(path, &found, fill, |bytes| header.numbers(bytes, None, self.name))
