@@ -51,10 +51,10 @@ fn gains(rows: &[Row]) -> Figure {
             table.row(&[name, &k, &gain.mean, &gain.low, &gain.high, &pca, &row.value.mean]);
         }
     }
-    let caption = "By how many points the nearest neighbour errs less in EWCA's scores than in PCA's, with epsilon chosen on the \
+    let caption = "By how many percentage points the nearest neighbour is wrong less often with EWCA's scores than with PCA's, with epsilon chosen on the \
                    train halves: mean over the splits and 95% interval (Nadeau and Bengio's). Right of the line EWCA is better."
         .to_string();
-    Figure::new("evidence-sets", "EWCA beside PCA on each set", caption, &page, table)
+    Figure::new("evidence-sets", "EWCA compared with PCA on each data set", caption, &page, table)
 }
 
 /// The mean gain over all sets against epsilon: one panel for each measure.

@@ -2,7 +2,7 @@
 
 use ewca_eval::EncodedLabels;
 
-use crate::figures::{CLASSES, Cells, Key, Marker, Page, Panel, Series};
+use crate::figures::{CLASSES, Cells, Colours, Key, Marker, Page, Panel, Series};
 
 pub const RAW: Series = Series { colour: "#7f7f7f", dashes: "2 3", marker: None };
 pub const PCA: Series = Series { colour: "#e69f00", dashes: "8 4", marker: Some(Marker::Square) };
@@ -33,7 +33,11 @@ pub fn class_points(panel: &Panel, page: &mut Page, classes: &[usize], place: im
 /// The plan between n samples as colours: `share(i, j)` of sample i's mass goes to sample j, in percent. Returns the range of colours.
 pub fn plan_cells(panel: &Panel, page: &mut Page, n: usize, share: &dyn Fn(usize, usize) -> f64) -> (f64, f64) {
     let range = plan_range((0..n * n).map(|at| share(at / n, at % n)).collect());
-    panel.cells(page, &Cells { rows: n, columns: n, value: share, range, digits: None }, true);
+    panel.cells(
+        page,
+        &Cells { rows: n, columns: n, value: share, range, digits: None, colours: Colours::Sequential },
+        true,
+    );
     range
 }
 

@@ -40,7 +40,7 @@ pub fn run(study: &Study<'_>, model: &Model, watch: Watch<'_>) -> Result<Experim
             .into(),
         facts: vec![
             Comparison::new(
-                "samples whose nearest neighbour in the picture is of another class",
+                "samples whose nearest neighbour in the picture has another class",
                 None,
                 format!("PCA {}, EWCA {} of {n}", wrong(&before), wrong(&after)),
             ),

@@ -7,7 +7,7 @@ use super::drawing::{EWCA, MM, PCA, class_keys, class_points, plan_cells};
 use super::synthetic::{Synthetic, clusters};
 use super::{Comparison, ExperimentReport, Watch, tell};
 use crate::Result;
-use crate::figures::{Axis, Figure, Key, Page, Panel, Series, Stroke, Tidy, legend_rows};
+use crate::figures::{Axis, Colours, Figure, Key, Page, Panel, Series, Stroke, Tidy, legend_rows};
 
 const SIZE: f64 = 240.0;
 
@@ -31,7 +31,7 @@ pub fn run(seed: u64, watch: Watch<'_>) -> Result<ExperimentReport> {
     tell(watch, "the examples", examples.len(), examples.len())?;
     Ok(ExperimentReport {
         title: "The small examples".into(),
-        text: "PCA, EWCA, its plan, and how its loss falls, on made data: three clusters in 20 dimensions of which a few are loud \
+        text: "PCA, EWCA, its plan, and how its loss falls, on simulated data: three clusters in 20 dimensions, a few of which are strong \
                noise, and Gaussian clusters in 2 and 3 dimensions. EWCA is the best of 21 starts; the losses are those of one start, from PCA, for each \
                algorithm."
             .into(),
@@ -111,7 +111,7 @@ impl Example {
         );
         let wrong = |scores: &Matrix| Neighbours::new(scores).leave_one_out_errors(&labels.classes);
         let fact = Comparison::new(
-            format!("{}: samples whose nearest neighbour is of another cluster", self.title),
+            format!("{}: samples whose nearest neighbour is in another cluster", self.title),
             None,
             format!("PCA {}, EWCA {} of {rows}", wrong(&pca.scores), wrong(ewca.scores())),
         );
@@ -167,7 +167,7 @@ impl Example {
             Panel::new(page, (left, 55.0), (SIZE, SIZE), Axis::bare("samples by cluster", []), Axis::bare("", []));
         panel.title(page, "EWCA's plan");
         let range = plan_cells(&panel, page, n, &share);
-        panel.colour_bar(page, range, "n × plan (%)");
+        panel.colour_bar(page, Colours::Sequential, range, "n × plan (%)");
         Ok(())
     }
 

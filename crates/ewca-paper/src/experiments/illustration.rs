@@ -7,7 +7,7 @@ use super::drawing::{class_series, plan_cells};
 use super::synthetic::clusters;
 use super::{Comparison, ExperimentReport, Watch, tell};
 use crate::Result;
-use crate::figures::{Axis, Figure, Page, Panel, Stroke, Tidy};
+use crate::figures::{Axis, Colours, Figure, Page, Panel, Stroke, Tidy};
 
 const EACH: usize = 20;
 /// Variances: 4 along the clusters, about 3.4 across them.
@@ -81,7 +81,7 @@ fn drawn(data: &[f64], classes: &[usize], projected: [&Projected; 2], plan: &Mat
     for cluster in 0..2 {
         panel.diagonal_square(&mut page, cluster * EACH, (cluster + 1) * EACH, n, Stroke::new("#d55e00", 1.8));
     }
-    panel.colour_bar(&mut page, range, "n × plan (%)");
+    panel.colour_bar(&mut page, Colours::Sequential, range, "n × plan (%)");
     page
 }
 

@@ -1,4 +1,4 @@
-//! The experiments of the paper: each gives figures, the numbers behind them, and what the paper says beside what was found here.
+//! The experiments of the paper, and one beyond it: each gives figures, the numbers behind them, and what the paper says beside what was found here.
 
 mod accuracy;
 mod complexity;
@@ -12,6 +12,7 @@ mod plan;
 mod sensitivity;
 mod synthetic;
 mod timing;
+mod when;
 
 use ewca::{Ewca, Model, Samples};
 use ewca_eval::{Candidates, EncodedLabels, Protocol, Selection, StrictCell, select, strict};
@@ -42,10 +43,12 @@ pub enum Experiment {
     Complexity,
     /// The small examples of the authors' code.
     Examples,
+    /// Beyond the paper: clusters beside directions of noise, over the ratio of their variances and over perplexity.
+    When,
 }
 
 impl Experiment {
-    /// All of them, in the order of the paper.
+    /// All of the paper, in its order.
     pub const ALL: [Self; 8] = [
         Self::Illustration,
         Self::Accuracy,
@@ -56,6 +59,9 @@ impl Experiment {
         Self::Complexity,
         Self::Examples,
     ];
+
+    /// Those that the paper does not have.
+    pub const BEYOND: [Self; 1] = [Self::When];
 
     /// Its name, and what it shows.
     pub fn described(self) -> (&'static str, &'static str) {
@@ -72,6 +78,10 @@ impl Experiment {
             Self::Sensitivity => ("sensitivity", "Figure 6: misclassification over k and epsilon"),
             Self::Complexity => ("complexity", "Table 1: time of each step against n, d and k"),
             Self::Examples => ("examples", "The small examples of the authors' code"),
+            Self::When => (
+                "when",
+                "Beyond the paper: when EWCA finds clusters that PCA does not, a map over noise and perplexity",
+            ),
         }
     }
 
@@ -141,7 +151,7 @@ fn tell(watch: Watch<'_>, what: &str, done: usize, total: usize) -> Result<()> {
 pub struct Effort {
     /// The seed of everything random but the splits.
     pub seed: u64,
-    /// Gene subsets of each size in [`Experiment::Timing`].
+    /// Gene subsets of each size in [`Experiment::Timing`], data sets of each ratio in [`Experiment::When`].
     pub repeats: usize,
 }
 
@@ -162,6 +172,7 @@ pub fn run(
             (Experiment::Examples, _) => examples::run(effort.seed, watch)?,
             (Experiment::Timing, _) => timing::run(timed, effort, watch)?,
             (Experiment::Complexity, _) => complexity::run(effort.seed, watch)?,
+            (Experiment::When, _) => when::run(effort, watch)?,
             (_, None) => continue,
             (Experiment::Accuracy, Some(study)) => {
                 let selection = judged_once(&mut judged, study, true, watch)?;

@@ -5,7 +5,7 @@ use ewca::Model;
 use super::drawing::plan_cells;
 use super::{Comparison, ExperimentReport, Study};
 use crate::Result;
-use crate::figures::{Anchor, Axis, Figure, Font, Page, Panel, Stroke, Tidy};
+use crate::figures::{Anchor, Axis, Colours, Figure, Font, Page, Panel, Stroke, Tidy};
 
 pub fn run(study: &Study<'_>, model: &Model) -> Result<ExperimentReport> {
     let n = study.samples.rows();
@@ -19,7 +19,7 @@ pub fn run(study: &Study<'_>, model: &Model) -> Result<ExperimentReport> {
     let mut page = Page::new(size + 200.0, size + 50.0);
     let panel = Panel::new(&mut page, (90.0, 16.0), (size, size), Axis::names("", &[]), Axis::names("", &[]));
     let range = plan_cells(&panel, &mut page, n, &share);
-    panel.colour_bar(&mut page, range, "n × plan (%)");
+    panel.colour_bar(&mut page, Colours::Sequential, range, "n × plan (%)");
     let mut from = 0;
     for (class, name) in study.labels.names.iter().enumerate() {
         let count = classes.iter().filter(|c| **c == class).count();
@@ -42,8 +42,8 @@ pub fn run(study: &Study<'_>, model: &Model) -> Result<ExperimentReport> {
         .sum();
     let k = model.n_components();
     let caption = format!(
-        "n × plan (%): how the mass of each sample spreads, samples ordered by class, squares around the classes. {}: k = {k}, \
-         epsilon {:.1}; darker than the bar's end is drawn as its end.",
+        "n × plan (%): how strongly each sample (row) is matched with every other (column), ordered by class, with squares around the classes. {}: k = {k}, \
+         epsilon {:.1}; values beyond the end of the colour bar have its last colour.",
         study.name,
         model.epsilon()
     );
@@ -55,9 +55,9 @@ pub fn run(study: &Study<'_>, model: &Model) -> Result<ExperimentReport> {
         ),
         figures: vec![Figure::new("plan", "The transport plan, ordered by class", caption, &page, table)],
         facts: vec![
-            Comparison::new("mass that stays within its class", None, format!("{:.1} %", 100.0 * inside)),
+            Comparison::new("matching within the classes", None, format!("{:.1} %", 100.0 * inside)),
             Comparison::new(
-                "mean perplexity: samples that each one spreads over",
+                "mean perplexity: how many samples each one is matched with",
                 None,
                 format!("{:.1}", model.perplexity().overall),
             ),

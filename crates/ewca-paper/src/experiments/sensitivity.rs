@@ -3,7 +3,7 @@
 use ewca_eval::Selection;
 
 use super::{Comparison, ExperimentReport, Study};
-use crate::figures::{Axis, Cells, Figure, Page, Panel, Tidy};
+use crate::figures::{Axis, Cells, Colours, Figure, Page, Panel, Tidy};
 
 pub fn run(study: &Study<'_>, selection: &Selection) -> ExperimentReport {
     let cells = &selection.cells;
@@ -30,10 +30,17 @@ pub fn run(study: &Study<'_>, selection: &Selection) -> ExperimentReport {
     let value = |i: usize, j: usize| if j == 0 { cells[i].pca.mean } else { cells[i].by_epsilon[j - 1] };
     panel.cells(
         &mut page,
-        &Cells { rows: rows.len(), columns: names.len(), value: &value, range, digits: Some(1) },
+        &Cells {
+            rows: rows.len(),
+            columns: names.len(),
+            value: &value,
+            range,
+            digits: Some(1),
+            colours: Colours::Sequential,
+        },
         false,
     );
-    panel.colour_bar(&mut page, range, "misclassified (%)");
+    panel.colour_bar(&mut page, Colours::Sequential, range, "misclassified (%)");
 
     let mut table = Tidy::new("k,epsilon,mean,collapsed");
     for cell in cells {

@@ -1,7 +1,7 @@
 //! Matrices as colours.
 
 use super::axis::Axis;
-use super::colour::sequential;
+use super::colour::Colours;
 use super::panel::Panel;
 use super::svg::{Anchor, Font, INK, LABEL, Page, Stroke, TICK, text_width};
 
@@ -10,10 +10,11 @@ pub struct Cells<'a> {
     pub rows: usize,
     pub columns: usize,
     pub value: &'a dyn Fn(usize, usize) -> f64,
-    /// The values of white and of the darkest colour.
+    /// The values at the ends of the colours.
     pub range: (f64, f64),
     /// The digits after the point, where numbers are written into the cells.
     pub digits: Option<usize>,
+    pub colours: Colours,
 }
 
 impl Panel {
@@ -27,11 +28,11 @@ impl Panel {
             let row = if from_top { i } else { cells.rows - 1 - i };
             let (x, y) = (self.left + w * j as f64, self.top + h * row as f64);
             // A little overlap hides seams between cells.
-            page.rect(x, y, w + 0.3, h + 0.3, &sequential(part), 1.0);
+            page.rect(x, y, w + 0.3, h + 0.3, &cells.colours.at(part), 1.0);
             if let Some(digits) = cells.digits {
-                let colour = if part > 0.55 { "#ffffff" } else { INK };
+                let colour = if cells.colours.is_dark(part) { "#ffffff" } else { INK };
                 let font = Font { colour, ..Font::sized(10.0).anchored(Anchor::Middle) };
-                page.text((x + w / 2.0, y + h / 2.0 + 3.5), &format!("{value:.digits$}"), font);
+                page.text((x + w / 2.0, y + h / 2.0 + 3.5), &cells.colours.written(value, digits), font);
             }
         }
         page.frame(self.left, self.top, self.width, self.height, Stroke::new(INK, 1.0));
@@ -45,12 +46,12 @@ impl Panel {
     }
 
     /// The colours of a heat map and what they mean, at the right of the panel.
-    pub fn colour_bar(&self, page: &mut Page, range: (f64, f64), label: &str) {
+    pub fn colour_bar(&self, page: &mut Page, colours: Colours, range: (f64, f64), label: &str) {
         let (left, steps) = (self.left + self.width + 14.0, 64);
         let step = self.height / steps as f64;
         for i in 0..steps {
             let part = 1.0 - (i as f64 + 0.5) / steps as f64;
-            page.rect(left, self.top + step * i as f64, 14.0, step + 0.3, &sequential(part), 1.0);
+            page.rect(left, self.top + step * i as f64, 14.0, step + 0.3, &colours.at(part), 1.0);
         }
         page.frame(left, self.top, 14.0, self.height, Stroke::new(INK, 1.0));
         let axis = Axis::linear("", [range.0, range.1]);

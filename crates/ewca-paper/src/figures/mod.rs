@@ -1,4 +1,4 @@
-//! Figures of publication quality: SVG of our own, PNG by `resvg` with an embedded font, and the same data as a tidy table.
+//! Figures of publication quality: SVG of our own, PNG of the same shapes with text in an embedded font, and the same data as a tidy table.
 //!
 //! Every series has its own colour, dashes and marker, and the colours differ in lightness, so that figures can be read in grey
 //! and by people who see colours differently.
@@ -8,14 +8,16 @@ mod boxes;
 mod colour;
 mod heat_map;
 mod legend;
+mod lettering;
 mod marker;
 mod panel;
+mod picture;
 mod svg;
 mod table;
 
 pub(crate) use axis::Axis;
 pub(crate) use boxes::BoxSummary;
-pub(crate) use colour::CLASSES;
+pub(crate) use colour::{CLASSES, Colours};
 pub(crate) use heat_map::Cells;
 pub(crate) use legend::{Key, legend_rows};
 pub(crate) use marker::{Marker, Series};
@@ -34,13 +36,14 @@ pub struct Figure {
     pub title: String,
     /// How to read it, and under which conditions it was made.
     pub caption: String,
+    page: Page,
     svg: String,
     table: Tidy,
 }
 
 impl Figure {
     pub(crate) fn new(name: &str, title: &str, caption: String, page: &Page, table: Tidy) -> Self {
-        Self { name: name.into(), title: title.into(), caption, svg: page.svg(), table }
+        Self { name: name.into(), title: title.into(), caption, page: page.clone(), svg: page.svg(), table }
     }
 
     /// The figure as SVG.
@@ -50,7 +53,7 @@ impl Figure {
 
     /// The figure as PNG, at twice its size.
     pub fn png(&self) -> Result<Vec<u8>> {
-        svg::png(&self.svg)
+        self.page.png()
     }
 
     /// The numbers as CSV.

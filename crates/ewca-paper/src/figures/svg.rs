@@ -1,31 +1,18 @@
 //! A page of SVG, and its picture as PNG.
 
-use std::fmt::Write;
-use std::sync::{Arc, LazyLock};
+use tiny_skia::{LineJoin, PathBuilder};
 
-use resvg::tiny_skia::{Color, Pixmap, Transform};
-use resvg::usvg;
-
-use crate::{Error, Result};
+use super::picture::{Picture, lines, rectangle};
+use crate::Result;
 
 /// Arimo has the widths of Arial and Helvetica, so that a browser without it sets the same text in the same space.
 const FAMILY: &str = "Arimo, Arial, Helvetica, sans-serif";
-const FONTS: [&[u8]; 2] = [include_bytes!("fonts/Arimo-Regular.ttf"), include_bytes!("fonts/Arimo-Bold.ttf")];
-
-static FONT_DATABASE: LazyLock<Arc<usvg::fontdb::Database>> = LazyLock::new(|| {
-    let mut database = usvg::fontdb::Database::new();
-    FONTS.iter().for_each(|font| database.load_font_data(font.to_vec()));
-    Arc::new(database)
-});
 
 /// The colour of text and frames.
 pub const INK: &str = "#222222";
 /// Sizes of text.
 pub const LABEL: f64 = 13.0;
 pub const TICK: f64 = 11.5;
-
-/// Pixels of the PNG for each unit of the SVG.
-const PNG_SCALE: f32 = 2.0;
 
 /// Where a text is fixed.
 #[derive(Debug, Clone, Copy)]
@@ -82,10 +69,10 @@ impl<'a> Stroke<'a> {
     fn attributes(&self) -> String {
         let mut text = format!("stroke=\"{}\" stroke-width=\"{}\"", self.colour, short(self.width));
         if !self.dashes.is_empty() {
-            let _ = write!(text, " stroke-dasharray=\"{}\"", self.dashes);
+            text += &format!(" stroke-dasharray=\"{}\"", self.dashes);
         }
         if self.opacity < 1.0 {
-            let _ = write!(text, " stroke-opacity=\"{}\"", short(self.opacity));
+            text += &format!(" stroke-opacity=\"{}\"", short(self.opacity));
         }
         text
     }
@@ -97,70 +84,82 @@ pub struct Page {
     width: f64,
     height: f64,
     body: String,
+    picture: Picture,
     clips: usize,
 }
 
 impl Page {
     pub fn new(width: f64, height: f64) -> Self {
-        Self { width, height, body: String::new(), clips: 0 }
+        Self { width, height, body: String::new(), picture: Picture::default(), clips: 0 }
+    }
+
+    fn add(&mut self, element: &str) {
+        self.body.push_str(element);
+        self.body.push('\n');
     }
 
     pub fn rect(&mut self, x: f64, y: f64, width: f64, height: f64, fill: &str, opacity: f64) {
-        let _ = writeln!(
-            self.body,
+        self.picture.fill(rectangle(x, y, width, height).map(PathBuilder::from_rect), fill, opacity);
+        self.add(&format!(
             "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{fill}\"{}/>",
             short(x),
             short(y),
             short(width),
             short(height),
             if opacity < 1.0 { format!(" fill-opacity=\"{}\"", short(opacity)) } else { String::new() }
-        );
+        ));
     }
 
     pub fn frame(&mut self, x: f64, y: f64, width: f64, height: f64, stroke: Stroke<'_>) {
+        let edge = rectangle(x, y, width, height).map(PathBuilder::from_rect);
+        self.picture.stroke(edge, stroke, LineJoin::Miter);
         let (x, y, w, h) = (short(x), short(y), short(width), short(height));
         let style = stroke.attributes();
-        let _ = writeln!(self.body, "<rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" fill=\"none\" {style}/>");
+        self.add(&format!("<rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" fill=\"none\" {style}/>"));
     }
 
     pub fn line(&mut self, from: (f64, f64), to: (f64, f64), stroke: Stroke<'_>) {
-        let _ = writeln!(
-            self.body,
+        self.picture.stroke(lines(&[from, to], false), stroke, LineJoin::Miter);
+        self.add(&format!(
             "<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" {}/>",
             short(from.0),
             short(from.1),
             short(to.0),
             short(to.1),
             stroke.attributes()
-        );
+        ));
     }
 
     pub fn polyline(&mut self, points: &[(f64, f64)], stroke: Stroke<'_>) {
+        self.picture.stroke(lines(points, false), stroke, LineJoin::Round);
         let style = stroke.attributes();
-        let _ = writeln!(
-            self.body,
-            "<polyline points=\"{}\" fill=\"none\" stroke-linejoin=\"round\" {style}/>",
-            listed(points)
-        );
+        self.add(&format!("<polyline points=\"{}\" fill=\"none\" stroke-linejoin=\"round\" {style}/>", listed(points)));
     }
 
     pub fn polygon(&mut self, points: &[(f64, f64)], fill: &str, opacity: f64, stroke: Option<Stroke<'_>>) {
+        self.picture.fill(lines(points, true), fill, opacity);
+        if let Some(stroke) = stroke {
+            self.picture.stroke(lines(points, true), stroke, LineJoin::Miter);
+        }
         let style = stroke.map(|stroke| stroke.attributes()).unwrap_or_default();
-        let _ = writeln!(
-            self.body,
+        self.add(&format!(
             "<polygon points=\"{}\" fill=\"{fill}\" fill-opacity=\"{}\" {style}/>",
             listed(points),
             short(opacity)
-        );
+        ));
     }
 
     pub fn circle(&mut self, centre: (f64, f64), radius: f64, fill: &str, stroke: Stroke<'_>) {
+        let path = || PathBuilder::from_circle(centre.0 as f32, centre.1 as f32, radius as f32);
+        self.picture.fill(path(), fill, 1.0);
+        self.picture.stroke(path(), stroke, LineJoin::Miter);
         let (x, y, r) = (short(centre.0), short(centre.1), short(radius));
         let style = stroke.attributes();
-        let _ = writeln!(self.body, "<circle cx=\"{x}\" cy=\"{y}\" r=\"{r}\" fill=\"{fill}\" {style}/>");
+        self.add(&format!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{r}\" fill=\"{fill}\" {style}/>"));
     }
 
     pub fn text(&mut self, at: (f64, f64), text: &str, font: Font) {
+        self.picture.text(at, text, font);
         let anchor = match font.anchor {
             Anchor::Start => "start",
             Anchor::Middle => "middle",
@@ -172,26 +171,26 @@ impl Page {
             degrees => format!(" transform=\"rotate({} {x} {y})\"", short(degrees)),
         };
         let bold = if font.bold { " font-weight=\"bold\"" } else { "" };
-        let _ = writeln!(
-            self.body,
+        self.add(&format!(
             "<text x=\"{x}\" y=\"{y}\" font-size=\"{}\" text-anchor=\"{anchor}\" fill=\"{}\"{bold}{turned}>{}</text>",
             short(font.size),
             font.colour,
             escaped(text)
-        );
+        ));
     }
 
     /// What `draw` adds is cut off outside the rectangle.
     pub fn clipped(&mut self, x: f64, y: f64, width: f64, height: f64, draw: impl FnOnce(&mut Self)) {
+        self.picture.clip(rectangle(x, y, width, height));
         self.clips += 1;
         let (id, x, y, w, h) = (self.clips, short(x), short(y), short(width), short(height));
-        let _ = writeln!(
-            self.body,
+        self.add(&format!(
             "<clipPath id=\"clip{id}\"><rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\"/></clipPath>\n<g \
              clip-path=\"url(#clip{id})\">"
-        );
+        ));
         draw(self);
-        self.body.push_str("</g>\n");
+        self.picture.clip(None);
+        self.add("</g>");
     }
 
     /// The whole file.
@@ -203,20 +202,11 @@ impl Page {
             self.body
         )
     }
-}
 
-/// The picture of a page that [`Page::svg`] made.
-pub fn png(svg: &str) -> Result<Vec<u8>> {
-    let options = usvg::Options { fontdb: FONT_DATABASE.clone(), font_family: "Arimo".into(), ..Default::default() };
-    let broken = |reason: String| Error::Picture { reason };
-    let tree = usvg::Tree::from_str(svg, &options).map_err(|error| broken(error.to_string()))?;
-    let size = tree.size();
-    let pixels = |length: f32| (length * PNG_SCALE).ceil() as u32;
-    let mut pixmap = Pixmap::new(pixels(size.width()), pixels(size.height()))
-        .ok_or_else(|| broken(format!("{} x {} is no size", size.width(), size.height())))?;
-    pixmap.fill(Color::WHITE);
-    resvg::render(&tree, Transform::from_scale(PNG_SCALE, PNG_SCALE), &mut pixmap.as_mut());
-    pixmap.encode_png().map_err(|error| broken(error.to_string()))
+    /// The same as PNG, at twice its size.
+    pub fn png(&self) -> Result<Vec<u8>> {
+        self.picture.png(self.width, self.height)
+    }
 }
 
 /// The width of a text in units of its size: Arial's widths to within a few percent, enough to place things.
@@ -259,10 +249,36 @@ mod tests {
     #[test]
     fn a_page_becomes_a_picture_with_text() {
         let mut page = Page::new(100.0, 40.0);
-        let blank = png(&page.svg()).unwrap();
+        let blank = page.png().unwrap();
         page.text((5.0, 20.0), "a & b < c", Font::sized(12.0));
-        let written = png(&page.svg()).unwrap();
+        let written = page.png().unwrap();
         assert!(written.starts_with(b"\x89PNG") && written != blank);
-        assert_eq!(written, png(&page.svg()).unwrap());
+        assert_eq!(written, page.png().unwrap());
+        assert!(page.svg().contains(">a &amp; b &lt; c</text>"));
+    }
+
+    /// What is in the SVG is in the picture too, element by element.
+    #[test]
+    fn every_element_is_painted() {
+        let stroke = Stroke::new("#d55e00", 2.0);
+        let elements: [fn(&mut Page, Stroke<'_>); 8] = [
+            |page, _| page.rect(10.0, 10.0, 20.0, 20.0, "#0072b2", 1.0),
+            |page, stroke| page.frame(10.0, 10.0, 20.0, 20.0, stroke),
+            |page, stroke| page.line((10.0, 10.0), (30.0, 30.0), stroke),
+            |page, stroke| page.polyline(&[(10.0, 10.0), (30.0, 10.0), (30.0, 30.0)], stroke),
+            |page, _| page.polygon(&[(10.0, 10.0), (30.0, 10.0), (30.0, 30.0)], "#0072b2", 0.5, None),
+            |page, stroke| page.polygon(&[(10.0, 10.0), (30.0, 10.0), (30.0, 30.0)], "none", 1.0, Some(stroke)),
+            |page, stroke| page.circle((20.0, 20.0), 5.0, "none", stroke),
+            |page, stroke| page.clipped(0.0, 0.0, 15.0, 15.0, |page| page.circle((15.0, 15.0), 8.0, "#0072b2", stroke)),
+        ];
+        let mut pictures = vec![Page::new(40.0, 40.0).png().unwrap()];
+        for draw in elements {
+            let mut page = Page::new(40.0, 40.0);
+            draw(&mut page, stroke);
+            pictures.push(page.png().unwrap());
+        }
+        for (at, picture) in pictures.iter().enumerate() {
+            assert!(!pictures[..at].contains(picture), "element {at} is not painted, or as another one");
+        }
     }
 }
