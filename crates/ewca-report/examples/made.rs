@@ -105,7 +105,7 @@ fn report(samples: usize, classes: usize) -> Report {
                 name: format!("ewca{c}"),
                 variance: 1.0 / c as f64,
                 ratio: 0.4 / c as f64,
-                pca_ratio: 0.42 / c as f64,
+                pca_ratio: Some(0.42 / c as f64),
                 eigenvalue: Some(0.35 / c as f64),
             })
             .collect(),

@@ -57,6 +57,13 @@ impl Annotation {
         }
     }
 
+    /// Classes by their numbers, with the data's own colours, if there are any.
+    pub fn classes(name: &str, names: Vec<String>, codes: &[Option<u32>], colours: Vec<String>) -> Self {
+        let codes = codes.iter().map(|code| code.map(|code| code as usize)).collect();
+        let colours = Some(colours).filter(|colours| !colours.is_empty());
+        Self { name: name.into(), values: AnnotationValues::Classes { names, codes, colours } }
+    }
+
     /// Numbers, where those that are not finite are missing.
     pub fn numbers(name: &str, values: Vec<f64>) -> Self {
         Self { name: name.into(), values: AnnotationValues::Numbers(values) }

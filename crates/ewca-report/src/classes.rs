@@ -63,25 +63,25 @@ impl ClassIndex {
         Confusion { counts, error: 1.0 - right as f64 / self.asked.len() as f64 }
     }
 
-    /// How the fit and PCA keep the classes apart.
-    pub fn compared(&self, scores: &Matrix, pca: &Matrix) -> Classes {
+    /// How the fit keeps the classes apart, and PCA where it is here.
+    pub fn compared(&self, scores: &Matrix, pca: Option<&Matrix>) -> Classes {
         let sizes = self.sums(&vec![1.0; self.asked.len()]);
         let by_class = |scores: &Matrix| -> Vec<Option<f64>> {
             let sums = self.sums(&silhouettes(scores, &self.classes, &self.asked));
             sums.iter().zip(&sizes).map(|(sum, size)| Some(sum / size).filter(|mean| mean.is_finite())).collect()
         };
-        let (ewca, of_pca) = (by_class(scores), by_class(pca));
+        let (ewca, of_pca) = (by_class(scores), pca.map(by_class));
         let silhouettes = (0..self.names.len()).map(|class| Silhouette {
             name: self.names[class].clone(),
             samples: sizes[class] as usize,
             ewca: ewca[class],
-            pca: of_pca[class],
+            pca: of_pca.as_ref().and_then(|means| means[class]),
         });
         Classes {
             asked: self.asked.len(),
             silhouettes: silhouettes.collect(),
             ewca: self.confusion(scores),
-            pca: self.confusion(pca),
+            pca: pca.map(|scores| self.confusion(scores)),
         }
     }
 
@@ -114,9 +114,11 @@ pub mod tests {
         assert_eq!(confusion.counts, [[0, 2], [1, 2]]);
         assert!((confusion.error - 0.6).abs() < 1e-15);
         assert!((index.error(&line) - 0.6).abs() < 1e-15);
-        let classes = index.compared(&line, &line);
+        let classes = index.compared(&line, Some(&line));
         assert_eq!(classes.silhouettes[1].samples, 3);
         assert_eq!(classes.silhouettes[0].ewca, classes.silhouettes[0].pca);
+        let alone = index.compared(&line, None);
+        assert_eq!((alone.ewca, alone.pca, alone.silhouettes[0].pca), (classes.ewca, None, None));
     }
 
     #[test]
@@ -132,6 +134,6 @@ pub mod tests {
     fn one_class_has_no_silhouette() {
         let index = index(&["a", "a"]);
         let line = Matrix::from_row_major(2, 1, &[0.0, 1.0]).unwrap();
-        assert_eq!(index.compared(&line, &line).silhouettes[0].ewca, None);
+        assert_eq!(index.compared(&line, Some(&line)).silhouettes[0].ewca, None);
     }
 }

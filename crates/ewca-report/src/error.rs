@@ -5,7 +5,7 @@
 #[non_exhaustive]
 pub enum Error {
     /// The parts of the subject do not belong together.
-    #[error("{what}: {found} where the fit has {expected}; give the table that the model was fitted on")]
+    #[error("{what}: {found}, but the fit has {expected}; use the table that the model was fitted on")]
     Mismatch {
         /// Which part.
         what: &'static str,
@@ -15,7 +15,7 @@ pub enum Error {
         expected: usize,
     },
     /// t-SNE was asked for, of more samples than it is made for.
-    #[error("t-SNE is for up to {most} samples, and there are {samples}; leave it out")]
+    #[error("t-SNE works for up to {most} samples, and there are {samples}; leave it out")]
     TooManyForTsne {
         /// The samples.
         samples: usize,

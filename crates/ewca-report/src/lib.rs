@@ -1,6 +1,6 @@
 //! One self-contained HTML file that shows what EWCA found: it opens from disk, without a network or a server.
 //!
-//! A [`Subject`] (the data, the fit, PCA beside it, perhaps a path of fits along epsilon) becomes a [`Report`], plain data that
+//! A [`Subject`] (the fit, and where they are at hand the data, PCA beside it and a path of fits along epsilon) becomes a [`Report`], plain data that
 //! serde can write; [`Report::to_html`] puts them into the page. Everything that takes work over pairs of samples is done here
 //! and row by row: strongest partners, block means of the plan, nearest neighbours, silhouettes. The page only draws.
 //!
@@ -33,10 +33,11 @@ pub use arrays::Column;
 pub use error::{Error, Result};
 pub use make::{MOST_TSNE_SAMPLES, Subject, page_bytes};
 pub use multiqc::multiqc;
+pub use page::is_report;
 pub use report::{
     Chance, Classes, Component, Confusion, Convergence, Covariate, Data, Fact, Feature, HeatMap, HeatMapOrder,
     Loadings, Partners, Path, Report, ShownAnnotation, ShownClasses, ShownNumbers, ShownValues, Silhouette, Square,
     Step, View, ViewKey,
 };
-pub use sample::{MOST_SAMPLES, shown_samples};
+pub use sample::{MOST_SAMPLES, SampleRows, shown_samples};
 pub use words::{accuracy, number};

@@ -1,6 +1,6 @@
 //! From a fit to what the page shows of it.
 
-use ewca::{Iteration, Matrix, Model, Pca, Samples};
+use ewca::{Iteration, Matrix, Model, Pca};
 use ewca_eval::tsne;
 use rayon::prelude::*;
 
@@ -13,7 +13,7 @@ use crate::report::{
     Chance, Classes, Component, Convergence, Covariate, Data, Feature, HeatMap, Loadings, Path, Report,
     ShownAnnotation, Step, View, ViewKey,
 };
-use crate::sample::{MOST_SAMPLES, shown_samples};
+use crate::sample::{MOST_SAMPLES, SampleRows, shown_samples};
 use crate::words;
 
 /// The most samples that t-SNE is made of: the lists of their neighbours are not among the memory that a report is said to take.
@@ -89,8 +89,8 @@ pub struct Subject<'a> {
     pub name: &'a str,
     /// What was done to the table before the fit, in words.
     pub preprocessing: &'a [String],
-    /// The data, as they were fitted.
-    pub samples: &'a Samples<'a>,
+    /// The data, as they were fitted. Without them, points cannot be coloured by features.
+    pub samples: Option<&'a dyn SampleRows>,
     /// The names of the features.
     pub features: &'a [String],
     /// The names of the samples.
@@ -103,8 +103,8 @@ pub struct Subject<'a> {
     pub scree: Option<&'a ewca_eval::Scree>,
     /// The fit.
     pub model: &'a Model,
-    /// PCA of the same samples.
-    pub pca: &'a Pca,
+    /// PCA of the same samples, where it is to be shown beside the fit.
+    pub pca: Option<&'a Pca>,
     /// Fits along epsilon, in any order; none when there is no path.
     pub path: &'a [Model],
     /// Whether t-SNE of the scores is wanted.
@@ -122,7 +122,7 @@ impl Report {
         let aligned = Aligned::new(model, pca, &steps);
         let (partners, heat_maps) = plan_views(model, subject.ids, classes.as_ref(), &shown.samples);
         let comparable = classes.as_ref().filter(|classes| classes.names.len() <= MOST_COMPARED);
-        let compared = comparable.map(|classes| classes.compared(model.scores(), &pca.scores));
+        let compared = comparable.map(|classes| classes.compared(model.scores(), pca.map(|pca| &pca.scores)));
         let mut notes = shown.notes(subject, classes.is_some(), steps.len());
         notes.extend(notes_on_work(subject, &heat_maps, classes.as_ref(), compared.as_ref()));
         notes.extend(words::findings(model, subject.features, false));
@@ -131,8 +131,8 @@ impl Report {
             version: env!("CARGO_PKG_VERSION").into(),
             data: Data {
                 name: subject.name.into(),
-                samples: subject.samples.rows(),
-                features: subject.samples.columns(),
+                samples: model.n_samples(),
+                features: model.n_features(),
                 preprocessing: subject.preprocessing.to_vec(),
             },
             verdict: words::verdict(model),
@@ -155,7 +155,7 @@ impl Report {
                 .collect(),
             views: shown.views(subject, &aligned)?,
             perplexities: Column::new(&shown.samples.iter().map(|&i| perplexities[i]).collect::<Vec<f64>>()),
-            features: features(subject, &shown.coloured(subject)?, &shown.samples)?,
+            features: shown.features(subject)?,
             partners,
             heat_maps,
             loadings: loadings(subject, &shown.ranked[..shown.listed]),
@@ -182,7 +182,7 @@ struct Shown {
 
 impl Shown {
     fn new(subject: &Subject<'_>, classes: Option<&ClassIndex>, steps: usize) -> Self {
-        let (n, k) = (subject.samples.rows(), subject.model.n_components());
+        let (n, k) = (subject.model.n_samples(), subject.model.n_components());
         let samples = shown_samples(n, classes.map(|classes| &classes.classes[..]), most_shown(steps));
         let drawn = drawn_components(samples.len(), k);
         let ranked = ranked_features(subject.model);
@@ -196,12 +196,18 @@ impl Shown {
         }
     }
 
-    /// The features that points can be coloured by: all of them, or those that vary most, in that order.
-    fn coloured(&self, subject: &Subject<'_>) -> Result<Vec<usize>> {
+    /// The features that points can be coloured by, where the data are here.
+    fn features(&self, subject: &Subject<'_>) -> Result<Vec<Feature>> {
+        let Some(samples) = subject.samples else { return Ok(Vec::new()) };
+        features(samples, subject.features, &self.coloured(samples)?, &self.samples)
+    }
+
+    /// Which features these are: all of them, or those that vary most, in that order.
+    fn coloured(&self, samples: &dyn SampleRows) -> Result<Vec<usize>> {
         if self.coloured == self.ranked.len() {
             return Ok(self.ranked.clone());
         }
-        let variances = variances(subject.samples, &self.samples)?;
+        let variances = variances(samples, &self.samples)?;
         let (least, most) = variances.iter().fold((f64::INFINITY, 0.0f64), |(low, high), &x| (low.min(x), high.max(x)));
         let mut chosen = self.ranked.clone();
         // Features of unit variance vary alike: there, those stay first that load most.
@@ -214,25 +220,30 @@ impl Shown {
 
     /// What is not on the page.
     fn notes(&self, subject: &Subject<'_>, has_classes: bool, steps: usize) -> Vec<String> {
-        let (n, k) = (subject.samples.rows(), subject.model.n_components());
+        let (n, k) = (subject.model.n_samples(), subject.model.n_components());
         let Self { samples, drawn, slid, ranked, coloured, listed } = self;
         let evenly = if has_classes { "evenly from each class" } else { "evenly spaced" };
         let features = ranked.len();
         let notes = [
             (
                 samples.len() < n,
-                format!("This page shows {} of {n} samples, {evenly}. The fit used all of them.", samples.len()),
+                format!("This page shows {} of {n} samples, {evenly}. The fit used all samples.", samples.len()),
             ),
             (*drawn < k, format!("The embedding shows the first {drawn} of {k} components.")),
             (steps > 0 && slid < drawn, format!("The epsilon slider moves the first {slid} of {k} components.")),
             (
-                *coloured < features,
+                subject.samples.is_none(),
+                "This page was made without the data, so it has no PCA, and points cannot be coloured by features."
+                    .into(),
+            ),
+            (
+                subject.samples.is_some() && *coloured < features,
                 format!("Points can be coloured by {coloured} of {features} features: those that vary most."),
             ),
             (
                 *listed < features,
                 format!(
-                    "The loadings list {listed} of {features} features: those with the largest loadings. The file loadings.csv has all of them."
+                    "The loadings list {listed} of {features} features: those with the largest loadings. The model has all of them."
                 ),
             ),
         ];
@@ -243,23 +254,13 @@ impl Shown {
         let Subject { model, pca, .. } = *subject;
         let columns = |scores: &Matrix, flipped: &[bool], count| columns(scores, &self.samples, flipped, count);
         let barycentric = columns(&model.barycentric_scores(), &[], self.drawn);
-        let mut views = vec![
-            view(
-                ViewKey::Ewca,
-                "EWCA",
-                "ewca",
-                columns(model.scores(), &[], self.drawn),
-                model.explained_variance_ratio(),
-            ),
-            view(
-                ViewKey::Pca,
-                "PCA",
-                "pc",
-                columns(&pca.scores, &aligned.pca, self.drawn),
-                &pca.explained_variance_ratio,
-            ),
-            view(ViewKey::Barycentric, "Barycentric", "ewca", barycentric, &[]),
-        ];
+        let scores = columns(model.scores(), &[], self.drawn);
+        let mut views = vec![view(ViewKey::Ewca, "EWCA", "ewca", scores, model.explained_variance_ratio())];
+        if let Some(pca) = pca {
+            let scores = columns(&pca.scores, &aligned.pca, self.drawn);
+            views.push(view(ViewKey::Pca, "PCA", "pc", scores, &pca.explained_variance_ratio));
+        }
+        views.push(view(ViewKey::Barycentric, "Barycentric", "ewca", barycentric, &[]));
         if subject.tsne {
             let perplexity = TSNE_PERPLEXITY.min(TSNE_PART * model.n_samples() as f64).max(2.0);
             let map = tsne::embed(model.scores(), perplexity)?;
@@ -295,7 +296,7 @@ impl Shown {
     fn annotations(&self, annotations: &[Annotation], notes: &mut Vec<String>) -> Vec<ShownAnnotation> {
         let most = (ANNOTATION_BYTES / (SHORT * self.samples.len().max(1))).max(1);
         if annotations.len() > most {
-            notes.push(format!("{most} of {} columns of annotations are here: the first ones.", annotations.len()));
+            notes.push(format!("This page has the first {most} of {} columns of annotations.", annotations.len()));
         }
         let mut shown = Vec::new();
         for annotation in &annotations[..most.min(annotations.len())] {
@@ -315,17 +316,17 @@ fn notes_on_work(
     classes: Option<&ClassIndex>,
     compared: Option<&Classes>,
 ) -> Vec<String> {
-    let n = subject.samples.rows();
+    let n = subject.model.n_samples();
     let mut notes = Vec::new();
     if heat_maps.iter().any(|map| !map.single) {
-        notes.push("The plan is shown by block means.".into());
+        notes.push("The plan is shown as means of blocks of samples.".into());
     }
     match (classes, compared) {
         (Some(classes), None) => {
-            notes.push(format!("{} classes are too many to compare one by one.", classes.names.len()));
+            notes.push(format!("There are too many classes ({}) to compare one by one.", classes.names.len()));
         }
         (_, Some(compared)) if compared.asked < n => notes.push(format!(
-            "Nearest neighbours and silhouettes are those of {} samples, each among all {n}.",
+            "Nearest neighbours and silhouettes were computed for {} samples, each compared with all {n}.",
             compared.asked
         )),
         _ => {}
@@ -340,14 +341,16 @@ impl<'a> Subject<'a> {
             true => Ok(()),
             false => Err(Error::Mismatch { what, found, expected }),
         };
-        expect("samples", self.samples.rows(), n)?;
-        expect("features", self.samples.columns(), d)?;
+        if let Some(samples) = self.samples {
+            expect("samples", samples.rows(), n)?;
+            expect("features", samples.columns(), d)?;
+        }
         expect("names of features", self.features.len(), d)?;
         expect("names of samples", self.ids.len(), n)?;
         for annotation in self.annotations {
             expect("values of an annotation", annotation.len(), n)?;
         }
-        for scores in self.path.iter().map(|model| model.scores()).chain([&self.pca.scores]) {
+        for scores in self.path.iter().map(|model| model.scores()).chain(self.pca.map(|pca| &pca.scores)) {
             expect("samples of another fit", scores.rows(), n)?;
             expect("components of another fit", scores.columns(), self.model.n_components())?;
         }
@@ -374,13 +377,16 @@ struct Aligned {
 }
 
 impl Aligned {
-    fn new(model: &Model, pca: &Pca, steps: &[&Model]) -> Self {
+    fn new(model: &Model, pca: Option<&Pca>, steps: &[&Model]) -> Self {
+        let of_pca = |other: &Matrix, others_flipped: &[bool]| {
+            pca.map_or(Vec::new(), |pca| flipped(&pca.scores, other, others_flipped))
+        };
         let distance = |step: &Model| (step.epsilon() / model.epsilon()).ln().abs();
         let nearest = (0..steps.len()).min_by(|&i, &j| distance(steps[i]).total_cmp(&distance(steps[j])));
         let same = vec![false; model.n_components()];
         let mut flips = vec![Vec::new(); steps.len()];
         let Some(at) = nearest else {
-            return Self { pca: flipped(&pca.scores, model.scores(), &same), steps: flips, nearest };
+            return Self { pca: of_pca(model.scores(), &same), steps: flips, nearest };
         };
         flips[at] = flipped(steps[at].scores(), model.scores(), &same);
         for i in at + 1..steps.len() {
@@ -389,7 +395,7 @@ impl Aligned {
         for i in (0..at).rev() {
             flips[i] = flipped(steps[i].scores(), steps[i + 1].scores(), &flips[i + 1]);
         }
-        Self { pca: flipped(&pca.scores, steps[0].scores(), &flips[0]), steps: flips, nearest }
+        Self { pca: of_pca(steps[0].scores(), &flips[0]), steps: flips, nearest }
     }
 }
 
@@ -418,18 +424,24 @@ pub fn axis_title(name: &str, ratio: f64) -> String {
     format!("{name} ({:.1}% of variance)", 100.0 * ratio)
 }
 
-fn components(model: &Model, pca: &Pca) -> Vec<Component> {
+fn components(model: &Model, pca: Option<&Pca>) -> Vec<Component> {
     // The eigenvalues of M are in the units of those of Sigma.
-    let total = pca.eigenvalues[0] / pca.explained_variance_ratio[0];
+    let total = pca.map_or_else(|| total_variance(model), |pca| pca.eigenvalues[0] / pca.explained_variance_ratio[0]);
     let eigenvalue = |c: usize| model.certificate().eigenvalues.get(c).map(|value| value / total);
     let component = |c: usize| Component {
         name: format!("ewca{}", c + 1),
         variance: model.explained_variance()[c],
         ratio: model.explained_variance_ratio()[c],
-        pca_ratio: pca.explained_variance_ratio[c],
+        pca_ratio: pca.map(|pca| pca.explained_variance_ratio[c]),
         eigenvalue: eigenvalue(c).filter(|value| value.is_finite()),
     };
     (0..model.n_components()).map(component).collect()
+}
+
+/// The variance of the data, by the weights of the samples: that of a component, and its part of all, tell it.
+fn total_variance(model: &Model) -> f64 {
+    let squares = model.scores().column(0).iter().zip(model.weights()).map(|(score, weight)| weight * score * score);
+    squares.sum::<f64>() / model.explained_variance_ratio()[0]
 }
 
 /// The components of chance, as far as a picture of those of a fit needs them.
@@ -459,7 +471,7 @@ fn ranked_features(model: &Model) -> Vec<usize> {
 }
 
 /// The sums of squares of each feature about its mean, over some of the samples, evenly spaced.
-fn variances(samples: &Samples<'_>, shown: &[usize]) -> Result<Vec<f64>> {
+fn variances(samples: &dyn SampleRows, shown: &[usize]) -> Result<Vec<f64>> {
     let asked: Vec<usize> =
         shown_samples(shown.len(), None, VARIANCE_SAMPLES).into_iter().map(|at| shown[at]).collect();
     let sums = |rows: &[usize]| {
@@ -477,14 +489,14 @@ fn variances(samples: &Samples<'_>, shown: &[usize]) -> Result<Vec<f64>> {
     Ok(totals)
 }
 
-fn features(subject: &Subject<'_>, chosen: &[usize], shown: &[usize]) -> Result<Vec<Feature>> {
+fn features(samples: &dyn SampleRows, names: &[String], chosen: &[usize], shown: &[usize]) -> Result<Vec<Feature>> {
     let cells = |&i: &usize| {
-        let row = subject.samples.row(i)?;
+        let row = samples.row(i)?;
         Ok(chosen.iter().map(|&j| row[j]).collect::<Vec<f64>>())
     };
     let rows: Vec<Vec<f64>> = shown.par_iter().map(cells).collect::<Result<_>>()?;
     let feature = |(at, &j): (usize, &usize)| Feature {
-        name: subject.features[j].clone(),
+        name: names[j].clone(),
         column: Column::new(&rows.iter().map(|row| row[at]).collect::<Vec<f64>>()),
     };
     Ok(chosen.iter().enumerate().map(feature).collect())

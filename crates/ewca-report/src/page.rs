@@ -39,6 +39,11 @@ impl Report {
     }
 }
 
+/// Whether a file that begins with this text is a page of ours, of this version or another.
+pub fn is_report(head: &str) -> bool {
+    head.starts_with("<!doctype html>") && head.contains(" - EWCA report</title>")
+}
+
 /// Text in HTML.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -78,6 +83,14 @@ mod tests {
         let safe = harmless(&json);
         assert!(!safe.contains(['<', '>', '&', '\u{2028}']), "{safe}");
         assert_eq!(serde_json::from_str::<String>(&safe).unwrap(), "</script><!-- & \u{2028}");
+    }
+
+    #[test]
+    fn pages_are_known_by_their_beginning() {
+        assert!(is_report(&TEMPLATE.replace("{{title}}", "x")));
+        for other in ["", "<!doctype html><title>My page</title>", "x - EWCA report</title>"] {
+            assert!(!is_report(other), "{other}");
+        }
     }
 
     #[test]

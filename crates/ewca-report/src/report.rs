@@ -1,5 +1,6 @@
 //! What the page gets to show: plain data. `page/src/report.ts` is made from these types.
 
+use ewca_eval::covariates::Association;
 use serde::Serialize;
 
 use crate::arrays::Column;
@@ -41,7 +42,7 @@ pub struct Report {
     pub views: Vec<View>,
     /// Over how many samples each of them spreads.
     pub perplexities: Column,
-    /// Features to colour by.
+    /// Features to colour by; none where the data are not here.
     pub features: Vec<Feature>,
     /// The strongest partners of each.
     pub partners: Partners,
@@ -93,8 +94,8 @@ pub struct Component {
     pub variance: f64,
     /// The same as a part of all.
     pub ratio: f64,
-    /// The part that the principal component of the same number has.
-    pub pca_ratio: f64,
+    /// The part that the principal component of the same number has, where there is PCA beside the fit.
+    pub pca_ratio: Option<f64>,
     /// The eigenvalue of M of the same number, in parts of all variance: what the component takes off the cost of moving samples. It is
     /// the variance of PCA where samples keep to themselves, and not positive where the fit has collapsed.
     pub eigenvalue: Option<f64>,
@@ -173,6 +174,19 @@ pub struct Covariate {
     pub effect: f64,
     /// The probability of one as large by chance, corrected for the number of tests.
     pub p: f64,
+}
+
+impl Covariate {
+    /// What was found of a component and the column of this name.
+    pub fn of(found: &Association, column: &str) -> Self {
+        Self {
+            component: format!("ewca{}", found.component + 1),
+            column: column.into(),
+            effect_name: found.measure.name().into(),
+            effect: found.effect,
+            p: found.p_corrected,
+        }
+    }
 }
 
 /// One way to place the samples.
@@ -339,8 +353,8 @@ pub struct Classes {
     pub asked: usize,
     /// By the scores of the fit.
     pub ewca: Confusion,
-    /// By those of PCA.
-    pub pca: Confusion,
+    /// By those of PCA, where it is here.
+    pub pca: Option<Confusion>,
     /// By class.
     pub silhouettes: Vec<Silhouette>,
 }
@@ -365,6 +379,6 @@ pub struct Silhouette {
     pub samples: usize,
     /// The mean silhouette by the scores of the fit; nothing where it is not defined.
     pub ewca: Option<f64>,
-    /// By those of PCA.
+    /// By those of PCA; nothing too where it is not here.
     pub pca: Option<f64>,
 }

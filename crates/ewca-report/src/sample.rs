@@ -1,4 +1,41 @@
-//! Fewer samples, where there are too many to show.
+//! The samples: their numbers, and fewer of them where there are too many to show.
+
+use std::fmt::Debug;
+
+use ewca::{Samples, Scalar};
+
+/// The numbers of the samples, a row at a time: [`Samples`] of either precision.
+pub trait SampleRows: Debug + Sync {
+    /// The number of samples.
+    fn rows(&self) -> usize;
+    /// The number of features.
+    fn columns(&self) -> usize;
+    /// The weighted mean of each feature.
+    fn mean(&self) -> &[f64];
+    /// All features of a sample.
+    ///
+    /// # Errors
+    /// Where the data cannot be read.
+    fn row(&self, row: usize) -> ewca::Result<Vec<f64>>;
+}
+
+impl<T: Scalar + Debug> SampleRows for Samples<'_, T> {
+    fn rows(&self) -> usize {
+        self.rows()
+    }
+
+    fn columns(&self) -> usize {
+        self.columns()
+    }
+
+    fn mean(&self) -> &[f64] {
+        self.mean()
+    }
+
+    fn row(&self, row: usize) -> ewca::Result<Vec<f64>> {
+        self.row(row)
+    }
+}
 
 /// The most samples that a page shows.
 pub const MOST_SAMPLES: usize = 100_000;

@@ -27,7 +27,7 @@ pub fn verdict(model: &Model) -> String {
     let certificate = model.certificate();
     let ended = match model.termination() {
         Termination::Converged => "Converged".into(),
-        Termination::Stalled => "Not converged (no step lowers the loss any further)".into(),
+        Termination::Stalled => "Not converged (the loss cannot be lowered further)".into(),
         other => format!("Not converged ({other})"),
     };
     let collapsed = if certificate.collapsed { "collapsed" } else { "not collapsed" };
@@ -35,10 +35,10 @@ pub fn verdict(model: &Model) -> String {
         let error = accuracy(near.marginal_error);
         let landmarks = near.landmarks;
         return format!(
-            "{ended}, with an approximate kernel ({landmarks} landmarks); checked on exact rows, the plan is accurate to {error}; {collapsed}."
+            "{ended}, {collapsed}. Approximate fit ({landmarks} landmarks): checked on exact rows, the error in the plan's row and column sums is {error}."
         );
     }
-    format!("{ended}; plan accurate to {}; {collapsed}.", accuracy(certificate.marginal_error))
+    format!("{ended}, {collapsed}. Error in the plan's row and column sums: {}.", accuracy(certificate.marginal_error))
 }
 
 /// What the reader should know before believing the result, and what to do about it: warnings, or what is only good to know.
@@ -56,30 +56,30 @@ fn in_words(model: &Model, features: &[String], finding: &Finding) -> Option<Str
             accuracy(model.certificate().relative_gradient),
             model.iterations(),
             match termination {
-                Termination::Stalled => "Ask for a tolerance above that.",
-                Termination::Interrupted => "Fit again, or go on from a checkpoint.",
-                _ => "Allow more iterations, or a looser tolerance.",
+                Termination::Stalled => "Use a tolerance above that.",
+                Termination::Interrupted => "Fit again, or continue from a checkpoint.",
+                _ => "Allow more iterations, or use a larger tolerance.",
             }
         ),
         Finding::PoorApproximation(near) => format!(
-            "The kernel is approximate, and checked on exact rows of {} samples the plan is off by {}. Use more than {} landmarks, \
-             a larger perplexity (it is {perplexity}), or the exact kernel.",
+            "The approximation is poor: checked on exact rows of {} samples, the plan is off by {}. Use more than {} landmarks, \
+             a larger perplexity (now {perplexity}), or an exact fit.",
             near.rows,
             part(near.marginal_error),
             near.landmarks
         ),
         Finding::Collapsed => format!(
-            "The fit has collapsed: epsilon is too large, and the components no longer show how samples differ. Use \
-             a smaller perplexity (it is {perplexity}) or a smaller epsilon (it is {epsilon})."
+            "The fit has collapsed: smoothing is too strong, and the components no longer reflect the data. Use a smaller \
+             perplexity (now {perplexity}) or a smaller epsilon (now {epsilon})."
         ),
         Finding::PerplexityFloor { smallest } => format!(
-            "Some samples are copies of others, and copies are matched with each other whatever epsilon is: {} is the smallest \
-             possible perplexity, and the fit is just above it.",
+            "Some samples are identical, and identical samples are always matched with each other: {} is the smallest possible \
+             perplexity, and the fit is just above it.",
             number(*smallest)
         ),
         Finding::PerplexityMissed { wanted } => format!(
-            "The perplexity is {perplexity}, not the {} that was asked for: the optimum jumps near epsilon {epsilon}, and no epsilon gives \
-             what lies between.",
+            "The perplexity is {perplexity}, not {} as requested: the optimum jumps near epsilon {epsilon}, and no epsilon \
+             gives a perplexity in between.",
             number(*wanted)
         ),
         Finding::SkippedMass { share } => format!(
@@ -93,7 +93,7 @@ fn in_words(model: &Model, features: &[String], finding: &Finding) -> Option<Str
             part(*variance)
         ),
         Finding::OmittedVariance { share } => format!(
-            "The fit worked with the leading principal axes; {} of the variance is outside of them, and the fit was checked there too.",
+            "The fit used the leading principal components; {} of the variance is outside them, and was included in the check of the result.",
             part(*share)
         ),
         // One that came with a later version of the library.
@@ -116,12 +116,12 @@ pub fn facts(model: &Model) -> Vec<Fact> {
         fact(
             "Epsilon",
             number(model.epsilon()),
-            "how widely each sample is matched, in squared units of the data; towards 0 the result is PCA",
+            "how strong the smoothing is, in squared units of the data; towards 0 the result is PCA",
         ),
         fact(
             "Perplexity",
             format!("{} ({} to {})", number(spread.overall), number(spread.min), number(spread.max)),
-            "how many samples each one is matched with: by the mean entropy, and (in brackets) the fewest and the most",
+            "how many neighbours each sample is matched with on average; in brackets, the fewest and the most of any sample",
         ),
         fact(
             "Distance to PCA",
@@ -131,13 +131,13 @@ pub fn facts(model: &Model) -> Vec<Fact> {
         fact(
             "Relative gradient",
             accuracy(certificate.relative_gradient),
-            "how much any component could still improve, relative to its size; near 0 the fit has converged",
+            "how much the components could still improve; near 0 the fit has converged",
         ),
         fact("Marginal error", accuracy(certificate.marginal_error), "error in the plan's row and column sums"),
         fact(
             "Duality gap",
             accuracy(certificate.duality_gap),
-            "by how much the plan may cost more than the best one, in units of the loss",
+            "how much better the best plan could be at most, in units of the loss",
         ),
         fact(
             "Loss",
@@ -157,9 +157,9 @@ pub fn facts(model: &Model) -> Vec<Fact> {
     ];
     if let Some(near) = &certificate.approximation {
         facts.push(fact(
-            "Approximate kernel",
+            "Approximation",
             format!("{} landmarks, plan off by {}", near.landmarks, accuracy(near.marginal_error)),
-            "checked on exact rows of some samples, as is the perplexity; all else about the plan is that of the approximate kernel",
+            "error and perplexity were computed on exact rows of some samples; other numbers about the plan are approximate",
         ));
     }
     facts

@@ -73,14 +73,14 @@ fn subject<'a>(clouds: &'a Clouds, samples: &'a Samples<'a>, fits: &'a Fits) -> 
     Subject {
         name: "clouds.csv",
         preprocessing: &[],
-        samples,
+        samples: Some(samples),
         features: &clouds.features,
         ids: &clouds.ids,
         annotations: &clouds.annotations,
         covariates: &[],
         scree: None,
         model: &fits.model,
-        pca: &fits.pca,
+        pca: Some(&fits.pca),
         path: &fits.path,
         tsne: false,
     }
@@ -229,7 +229,7 @@ fn components_stand_beside_chance() {
     let total = samples.total_variance().unwrap();
     for (component, eigenvalue) in plain.components.iter().zip(&fits.model.certificate().eigenvalues) {
         assert!((component.eigenvalue.unwrap() - eigenvalue / total).abs() < 1e-9);
-        assert!(component.eigenvalue.unwrap() <= component.pca_ratio + 1e-9);
+        assert!(component.eigenvalue.unwrap() <= component.pca_ratio.unwrap() + 1e-9);
     }
     let scree = ParallelAnalysis::default().scree(&samples).unwrap();
     let report = Report::new(&Subject { scree: Some(&scree), ..subject(clouds, &samples, fits) }).unwrap();
@@ -238,8 +238,45 @@ fn components_stand_beside_chance() {
     assert_eq!((chance.above, chance.permutations, chance.quantile), (scree.above, 20, 0.95));
     assert_eq!((&chance.variances[..], &chance.permuted[..]), (&scree.variances[..shown], &scree.permuted[..shown]));
     for (variance, component) in chance.variances.iter().zip(&report.components) {
-        assert!((variance - component.pca_ratio).abs() < 1e-6);
+        assert!((variance - component.pca_ratio.unwrap()).abs() < 1e-6);
     }
+}
+
+#[test]
+fn a_report_without_the_data_has_all_that_the_model_knows() {
+    let (clouds, fits) = small();
+    let samples = clouds.samples();
+    let whole = Report::new(&subject(clouds, &samples, fits)).unwrap();
+    let alone = Report::new(&Subject { samples: None, pca: None, ..subject(clouds, &samples, fits) }).unwrap();
+    let keys: Vec<ViewKey> = alone.views.iter().map(|view| view.key).collect();
+    assert_eq!(keys, [ViewKey::Ewca, ViewKey::Barycentric]);
+    assert!(alone.features.is_empty());
+    assert!(alone.notes.join(" ").contains("made without the data"), "{:?}", alone.notes);
+    for (component, other) in alone.components.iter().zip(&whole.components) {
+        assert_eq!((component.ratio, component.pca_ratio), (other.ratio, None));
+        assert!((component.eigenvalue.unwrap() - other.eigenvalue.unwrap()).abs() < 1e-12);
+    }
+    let (classes, others) = (alone.classes.unwrap(), whole.classes.unwrap());
+    assert_eq!((classes.ewca, classes.pca), (others.ewca, None));
+    assert!(classes.silhouettes.iter().all(|silhouette| silhouette.ewca.is_some() && silhouette.pca.is_none()));
+    assert_eq!(alone.data, whole.data);
+    assert_eq!((alone.partners, alone.heat_maps, alone.loadings), (whole.partners, whole.heat_maps, whole.loadings));
+    // The path turns about the same fit.
+    assert_eq!(alone.path, whole.path);
+}
+
+#[test]
+fn single_precision_is_shown_as_it_is() {
+    let (clouds, fits) = small();
+    let data: Vec<f32> = clouds.data.iter().map(|x| *x as f32).collect();
+    let samples = Samples::new(&data, 60, 7).unwrap();
+    let doubles = clouds.samples();
+    let report = Report::new(&Subject { samples: Some(&samples), ..subject(clouds, &doubles, fits) }).unwrap();
+    let (low, high) = (report.features[0].column.low, report.features[0].column.high);
+    let at = clouds.features.iter().position(|name| *name == report.features[0].name).unwrap();
+    let column: Vec<f64> = data.iter().skip(at).step_by(7).map(|x| f64::from(*x)).collect();
+    assert_eq!(low, column.iter().copied().fold(f64::INFINITY, f64::min));
+    assert_eq!(high, column.iter().copied().fold(f64::NEG_INFINITY, f64::max));
 }
 
 #[test]
@@ -306,7 +343,7 @@ fn what_does_not_belong_together_is_refused() {
     let wrong = Subject { ids: &other.ids, ..subject(clouds, &samples, fits) };
     let error = Report::new(&wrong).unwrap_err();
     assert!(matches!(error, Error::Mismatch { found: 61, expected: 60, .. }), "{error}");
-    assert!(error.to_string().contains("give the table that the model was fitted on"), "{error}");
+    assert!(error.to_string().contains("use the table that the model was fitted on"), "{error}");
     let wrong = Subject { annotations: &other.annotations, ..subject(clouds, &samples, fits) };
     assert!(matches!(Report::new(&wrong).unwrap_err(), Error::Mismatch { found: 61, expected: 60, .. }));
 }
@@ -351,7 +388,7 @@ fn more_samples_than_there_is_room_for_are_thinned_with_a_note() {
     let unlabelled = Subject { annotations: &[], ..subject(&clouds, &samples, &fits) };
     let report = Report::new(&unlabelled).unwrap();
     assert_eq!((report.shown, report.data.samples), (2000, 2400));
-    assert_eq!(report.notes[0], "This page shows 2000 of 2400 samples, evenly spaced. The fit used all of them.");
+    assert_eq!(report.notes[0], "This page shows 2000 of 2400 samples, evenly spaced. The fit used all samples.");
     assert_eq!(report.ids.as_ref().unwrap().len(), 2000);
     assert_eq!(shorts(&report.views[0].columns[0].values).len(), 2000);
     let partners = STANDARD.decode(&report.partners.samples).unwrap();
@@ -367,7 +404,7 @@ fn as_many_classes_as_samples_are_not_compared() {
     let alone = Subject { annotations: &[classes("id", &clouds.ids)], ..subject(&clouds, &samples, &fits) };
     let report = Report::new(&alone).unwrap();
     assert!(report.classes.is_none() && report.path.is_none());
-    assert!(report.notes.join(" ").contains("90 classes are too many"), "{:?}", report.notes);
+    assert!(report.notes.join(" ").contains("too many classes (90) to compare"), "{:?}", report.notes);
     assert_eq!(report.heat_maps[0].squares.len(), 90);
 }
 
@@ -447,9 +484,12 @@ fn ten_thousand_samples_and_twenty_epsilons_stay_below_five_megabytes() {
     assert_eq!(report.shown, 10_000);
     assert_eq!(report.path.as_ref().unwrap().steps.len(), 20);
     let notes = report.notes.join("\n");
-    for part in
-        ["first 10 of 12 components", "slider moves the first 3", "block means", "2000 samples, each among all 10000"]
-    {
+    for part in [
+        "first 10 of 12 components",
+        "slider moves the first 3",
+        "means of blocks of samples",
+        "2000 samples, each compared with all 10000",
+    ] {
         assert!(notes.contains(part), "no '{part}' in:\n{notes}");
     }
     // What the program expects before it begins.

@@ -34,10 +34,10 @@ export function pathCharts(report: Report, current: () => number | null, chosen:
   const { steps } = path;
   const shadedFrom = collapseFrom(steps);
   byId('collapse-note').textContent = shadedFrom === null
-    ? 'None of them has collapsed.'
-    : 'In the shaded part the fit has collapsed: the components no longer show how samples differ.';
+    ? 'None of these fits has collapsed.'
+    : 'In the shaded part the fit has collapsed: smoothing is too strong, and the components no longer reflect the data.';
   const hasErrors = steps.some((step) => step.error !== null);
-  byId('error-note').textContent = hasErrors ? 'The neighbour error counts samples whose nearest neighbour is of another class.' : '';
+  byId('error-note').textContent = hasErrors ? 'The neighbour error is the share of samples whose nearest neighbour has another class.' : '';
   const common = { x: steps.map((step) => step.epsilon), xLabel: 'epsilon', logX: true, shadedFrom, current, chosen };
   const plots = [
     card(host, { ...common, title: 'Loss', y: steps.map((step) => step.loss) }, `${stem}-path-loss`),
@@ -54,13 +54,13 @@ export function convergence(report: Report): uPlot[] {
   const { passes, loss, gradient, marginal, sought } = report.convergence;
   const host = byId('convergence-charts');
   const stem = fileStem(report.data.name);
-  byId('convergence-note').textContent = 'How the fit converged, by kernel passes (a measure of the work done).'
-    + (sought ? ' Epsilon changed during the search for the perplexity that was asked for, so the loss may rise.' : '');
+  byId('convergence-note').textContent = 'How the fit converged, against the work done (kernel passes).'
+    + (sought ? ' Epsilon changed during the search for the requested perplexity, so the loss may rise.' : '');
   if (!passes.length) return [];
   const common = { x: passes, xLabel: 'kernel passes' };
   return [
     card(host, { ...common, title: 'Loss', y: loss }, `${stem}-loss`),
     card(host, { ...common, title: 'Relative gradient', y: gradient, logY: true }, `${stem}-gradient`),
-    card(host, { ...common, title: 'Marginal error of the plan', y: marginal, logY: true }, `${stem}-marginal`),
+    card(host, { ...common, title: 'Error in the plan\'s row and column sums', y: marginal, logY: true }, `${stem}-marginal`),
   ];
 }

@@ -43,6 +43,9 @@ export function saveText(name: string, type: string, text: string): void {
   save(name, new Blob([text], { type }));
 }
 
+/** Whether the page is within a notebook: it has no address of its own there, and may not print. */
+export const isEmbedded = (): boolean => location.protocol === 'about:';
+
 /** Whether the page is dark now. Paper never is. */
 export function isDark(): boolean {
   if (matchMedia('print').matches) return false;

@@ -60,9 +60,10 @@ export function signedBars(bars: Bar[], label: string, width: number): SVGElemen
 
 interface Pair { name: string; note: string; first: number | null; second: number | null }
 
-/** Two bars for each name, EWCA's and PCA's, on a scale from `low` to `high`. */
-export function pairedBars(pairs: Pair[], [low, high]: [number, number], show: (value: number) => string, label: string, width: number): SVGElement {
+/** Two bars for each name, EWCA's and PCA's, on a scale from `low` to `high`; EWCA's alone where there is no PCA beside it. */
+export function pairedBars(pairs: Pair[], [low, high]: [number, number], show: (value: number) => string, label: string, width: number, beside: boolean): SVGElement {
   const step = 34;
+  const names = `${label}, EWCA${beside ? ' and PCA' : ''}`;
   const left = width < 420 ? 84 : 118;
   const right = width - 64;
   const at = (value: number): number => left + ((value - low) / (high - low)) * (right - left);
@@ -80,12 +81,12 @@ export function pairedBars(pairs: Pair[], [low, high]: [number, number], show: (
       text(left - 10, y + 10, short(pair.name, Math.floor((left - 10) / 7)), 'name', 'end'),
       text(left - 10, y + 22, pair.note, 'value', 'end'),
       ...bar(pair.first, y, 'ewca', `${pair.name}, EWCA: ${pair.first === null ? 'not defined' : show(pair.first)}`),
-      ...bar(pair.second, y + 13, 'pca', `${pair.name}, PCA: ${pair.second === null ? 'not defined' : show(pair.second)}`));
+      ...(beside ? bar(pair.second, y + 13, 'pca', `${pair.name}, PCA: ${pair.second === null ? 'not defined' : show(pair.second)}`) : []));
   });
   const height = 26 + pairs.length * step;
-  return drawing(width, height, label,
-    svg('rect', { x: left, y: 4, width: 10, height: 10, rx: 2, class: 'ewca' }), text(left + 15, 13, 'EWCA', 'name'),
-    svg('rect', { x: left + 64, y: 4, width: 10, height: 10, rx: 2, class: 'pca' }), text(left + 79, 13, 'PCA', 'name'),
+  const other = [svg('rect', { x: left + 64, y: 4, width: 10, height: 10, rx: 2, class: 'pca' }), text(left + 79, 13, 'PCA', 'name')];
+  return drawing(width, height, names,
+    svg('rect', { x: left, y: 4, width: 10, height: 10, rx: 2, class: 'ewca' }), text(left + 15, 13, 'EWCA', 'name'), ...(beside ? other : []),
     ...rows, svg('line', { x1: at(0), x2: at(0), y1: 22, y2: height - 4, class: 'zero' }));
 }
 

@@ -71,7 +71,7 @@ export function loadings(report: Report): void {
     body.replaceChildren(...rows.slice(0, ROWS).map((row) =>
       el('tr', {}, el('th', { scope: 'row' }, features[row]!), ...columns.map((values) => el('td', {}, number(values[row]!))))));
     byId('loadings-count').textContent = rows.length > ROWS
-      ? `The first ${ROWS} of ${counted(rows.length, 'feature')}, by size. CSV has all of them.`
+      ? `The first ${ROWS} of ${counted(rows.length, 'feature')}, by size. The CSV has all of them.`
       : `${count(rows.length)} of ${counted(features.length, 'feature')}.`;
   };
   search.addEventListener('input', drawTable);

@@ -4,7 +4,7 @@ import { convergence, pathCharts } from './charts';
 import { classes } from './classes';
 import { components } from './components';
 import { covariates } from './covariates';
-import { byId, el, isDark } from './dom';
+import { byId, el, isDark, isEmbedded } from './dom';
 import { Embedding } from './embedding/embedding';
 import { loadings } from './loadings';
 import { overview } from './overview';
@@ -43,6 +43,16 @@ for (const section of document.querySelectorAll<HTMLElement>('main > section:not
   byId('contents').append(el('a', { href: `#${section.id}` }, section.querySelector('h2')!.textContent!));
 }
 
+// In a notebook's frame, links to parts of the page would lead to the notebook's address.
+if (isEmbedded()) {
+  document.addEventListener('click', (event) => {
+    const link = (event.target as Element).closest('a[href^="#"]');
+    if (!link) return;
+    event.preventDefault();
+    byId(link.getAttribute('href')!.slice(1)).scrollIntoView();
+  });
+}
+
 // Light and dark: the system's, unless the reader chooses. Canvases must be drawn again.
 const theme = byId<HTMLButtonElement>('theme');
 function restyle(): void {
@@ -58,4 +68,5 @@ theme.addEventListener('click', () => {
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', restyle);
 matchMedia('print').addEventListener('change', restyle);
 byId('print').addEventListener('click', () => window.print());
+byId('print').hidden = isEmbedded();
 restyle();

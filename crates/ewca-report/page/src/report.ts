@@ -20,8 +20,8 @@ export type Classes = {
   asked: number,
   /** By the scores of the fit. */
   ewca: Confusion,
-  /** By those of PCA. */
-  pca: Confusion,
+  /** By those of PCA, where it is here. */
+  pca: Confusion | null,
   /** By class. */
   silhouettes: Array<Silhouette>,
 };
@@ -44,8 +44,8 @@ export type Component = {
   variance: number,
   /** The same as a part of all. */
   ratio: number,
-  /** The part that the principal component of the same number has. */
-  pca_ratio: number,
+  /** The part that the principal component of the same number has, where there is PCA beside the fit. */
+  pca_ratio: number | null,
   /** The eigenvalue of M of the same number, in parts of all variance: what the component takes off the cost of moving samples. It is
    * the variance of PCA where samples keep to themselves, and not positive where the fit has collapsed. */
   eigenvalue: number | null,
@@ -199,7 +199,7 @@ export type Report = {
   views: Array<View>,
   /** Over how many samples each of them spreads. */
   perplexities: Column,
-  /** Features to colour by. */
+  /** Features to colour by; none where the data are not here. */
   features: Array<Feature>,
   /** The strongest partners of each. */
   partners: Partners,
@@ -252,7 +252,7 @@ export type Silhouette = {
   samples: number,
   /** The mean silhouette by the scores of the fit; nothing where it is not defined. */
   ewca: number | null,
-  /** By those of PCA. */
+  /** By those of PCA; nothing too where it is not here. */
   pca: number | null,
 };
 

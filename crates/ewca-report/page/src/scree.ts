@@ -26,8 +26,9 @@ export function lines(components: Component[], chance: Chance | null): Line[] {
     { kind: 'ewca', name: 'EWCA', parts: ewca, dotted: true },
     // Beside chance the small ones count, which a sum would press down.
     ...(chance ? [] : [{ kind: 'ewca dotted', name: 'EWCA, cumulative', parts: together, dotted: false }]),
-    { kind: 'pca', name: 'PCA', parts: chance?.variances ?? components.map((component) => component.pca_ratio), dotted: true },
   ];
+  const pca = chance?.variances ?? components.map((component) => component.pca_ratio);
+  if (pca.every((part) => part !== null)) drawn.push({ kind: 'pca', name: 'PCA', parts: pca, dotted: true });
   if (eigenvalues.every((value) => value !== null)) drawn.push({ kind: 'eigenvalues', name: 'eigenvalues of M', parts: eigenvalues, dotted: true });
   if (chance) drawn.push({ kind: 'chance', name: 'PCA by chance', parts: chance.permuted, dotted: true });
   return drawn;
@@ -35,9 +36,9 @@ export function lines(components: Component[], chance: Chance | null): Line[] {
 
 /** What parallel analysis says. */
 export function inWords(chance: Chance): string {
-  const how = `the ${Math.round(100 * chance.quantile)}% quantile of ${counted(chance.permutations, 'table')} whose features were permuted, each by itself`;
+  const how = `the ${Math.round(100 * chance.quantile)}% quantile of ${counted(chance.permutations, 'table')} with shuffled features`;
   const many = chance.above === chance.variances.length ? 'All' : chance.above === 0 ? 'None' : String(chance.above);
-  return `Parallel analysis: ${many} of the principal components ${chance.above === 1 ? 'has' : 'have'} more variance than chance gives (${how}).`;
+  return `Parallel analysis: ${many} of the principal components ${chance.above === 1 ? 'explains' : 'explain'} more variance than chance (${how}).`;
 }
 
 /** Where the entries of a legend stand: x and row. */

@@ -65,7 +65,7 @@ describe('annotations', () => {
     const right = await picture(page, SCATTER);
     await page.locator('#feature').fill('g99999');
     await page.locator('#feature').blur();
-    assert.match((await page.locator('#feature-note').textContent())!, /^There is no feature 'g99999' to colour by, so the colours are those of g509\.$/);
+    assert.match((await page.locator('#feature-note').textContent())!, /^There is no feature 'g99999' to colour by; the colours show g509\.$/);
     assert.equal(await picture(page, SCATTER), right);
     await page.locator('#feature').fill('g1');
     await page.locator('#feature').blur();

@@ -51,7 +51,7 @@ describe('over the points', () => {
     await page.screenshot({ path: join(VIEWS, 'arrows.png') });
     await page.locator('#views label', { hasText: 'PCA' }).click();
     await settle(page);
-    assert.match((await page.locator('#arrow-note').textContent())!, /^Arrows are those of the fit/);
+    assert.match((await page.locator('#arrow-note').textContent())!, /^Arrows belong to the fit/);
     await close(page);
   });
 

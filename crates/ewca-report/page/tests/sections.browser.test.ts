@@ -6,6 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import type { Report } from '../src/report';
 import {
   ACCENT, EWCA, SCATTER, VIEWS, close, complaints, download, folder, isPng, open, openDemo, picture, pixels, position,
 } from './browser';
@@ -16,7 +17,7 @@ describe('overview', () => {
     assert.equal(await page.locator('h1').textContent(), 'khan2001.csv.gz');
     assert.equal(await page.title(), 'khan2001.csv.gz - EWCA report');
     assert.match((await page.locator('#shape').textContent())!, /^63 samples × 2,308 features · 4 classes \(class\) · 5 components/);
-    assert.match((await page.locator('#verdict').textContent())!, /^Fit OK\. Converged; plan accurate to \de-\d+; not collapsed\.$/);
+    assert.match((await page.locator('#verdict').textContent())!, /^Fit OK\. Converged, not collapsed\. Error in the plan's row and column sums: \de-\d+\.$/);
     assert.equal(await page.locator('#warnings > *').count(), 0);
     assert.match((await page.locator('#facts').textContent())!, /Components5 of 62 possible/);
     assert.equal(await page.locator('#variance rect.ewca').count(), 7, 'five components, all of them, and the legend');
@@ -52,8 +53,8 @@ describe('overview', () => {
     writeFileSync(join(folder, 'plain.csv'), `a,b,c\n${lines.join('\n')}\n`);
     execFileSync(EWCA, ['fit', join(folder, 'plain.csv'), '-q', '--epsilon', '500', '--allow-unconverged', '-o', join(folder, 'plain'), '--report', join(folder, 'plain.html')], { stdio: 'ignore' });
     const page = await open(join(folder, 'plain.html'));
-    assert.match((await page.locator('main > .title + #warnings > :first-child').textContent())!, /^Warning\. The fit has collapsed: epsilon is too large/);
-    assert.match((await page.locator('#verdict').textContent())!, /^Caution\..*; collapsed\.$/);
+    assert.match((await page.locator('main > .title + #warnings > :first-child').textContent())!, /^Warning\. The fit has collapsed: smoothing is too strong, and the components no longer reflect the data\./);
+    assert.match((await page.locator('#verdict').textContent())!, /^Caution\. Converged, collapsed\. Error in the plan's row and column sums: [0-9.e-]+\.$/);
     for (const absent of ['#path', '#classes', '#slider']) assert.equal(await page.locator(absent).isVisible(), false, absent);
     assert.deepEqual(await page.locator('#views label').allTextContents(), ['EWCA', 'PCA', 'Barycentric']);
     assert.deepEqual(await page.locator('#orders label').allTextContents(), ['Similarity']);
@@ -170,7 +171,7 @@ describe('classes and convergence', () => {
     assert.equal([0, 5, 10, 15].reduce((sum, at) => sum + ewca[at]!, 0), 62);
     const label = (): Promise<string | null> => page.locator('#confusion svg').getAttribute('aria-label');
     await page.locator('#confusion-of label', { hasText: 'PCA' }).click();
-    assert.equal(await label(), 'Confusion matrix by the scores of PCA');
+    assert.equal(await label(), 'Confusion matrix for PCA');
     assert.equal((await counts()).reduce((sum, value) => sum + value), 63);
     assert.equal(await page.locator('#silhouettes g').count(), 4);
     for (const [button, name] of [['#confusion-svg', 'khan2001-confusion.svg'], ['#silhouette-svg', 'khan2001-silhouettes.svg']] as const) {
@@ -246,7 +247,7 @@ describe('classes and convergence', () => {
 
   test('the course of the fit', async () => {
     const page = await openDemo();
-    assert.deepEqual(await page.locator('#convergence-charts h3').allTextContents(), ['Loss', 'Relative gradient', 'Marginal error of the plan']);
+    assert.deepEqual(await page.locator('#convergence-charts h3').allTextContents(), ['Loss', 'Relative gradient', "Error in the plan's row and column sums"]);
     for (let at = 1; at <= 3; at++) assert.ok((await pixels(page, `#convergence-charts .chart:nth-child(${at}) canvas`, ACCENT)) > 200);
     const { name, bytes } = await download(page, '#convergence-charts .chart:nth-child(2) .save');
     assert.equal(name, 'khan2001-gradient.png');
@@ -431,6 +432,70 @@ describe('hostile names', () => {
       bold: document.querySelectorAll('b').length,
     }));
     assert.deepEqual(harm, { pwned: false, scripts: 2, images: 0, bold: 0 });
+    await close(page);
+  });
+});
+
+/** The report of the demonstration, with its data changed. */
+async function openChanged(name: string, change: (report: Report) => void, wrap = (html: string): string => html): Promise<Page> {
+  const html = readFileSync(join(folder, 'demo/report.html'), 'utf8');
+  const [before, after] = ['<script type="application/json" id="report">', '</script>'];
+  const begin = html.indexOf(before) + before.length;
+  const end = html.indexOf(after, begin);
+  const report = JSON.parse(html.slice(begin, end)) as Report;
+  change(report);
+  const file = join(folder, `${name}.html`);
+  const data = JSON.stringify(report).replaceAll('<', '\\u003c');
+  writeFileSync(file, wrap(html.slice(0, begin) + data + html.slice(end)));
+  return open(file);
+}
+
+describe('a fit without its data', () => {
+  test('the page has no PCA and no features, and says so', async () => {
+    const page = await openChanged('alone', (report) => {
+      report.views = report.views.filter((view) => view.key !== 'pca');
+      report.chance = null;
+      report.features = [];
+      report.components.forEach((component) => (component.pca_ratio = null));
+      report.classes!.pca = null;
+      report.classes!.silhouettes.forEach((silhouette) => (silhouette.pca = null));
+    });
+    const views = await page.locator('#views label').allTextContents();
+    assert.ok(views.includes('EWCA') && views.includes('Barycentric') && !views.includes('PCA'), String(views));
+    assert.ok(!(await page.locator('#colour option').allTextContents()).includes('a feature'));
+    for (const drawing of ['#variance', '#silhouettes', '#scree']) {
+      assert.ok((await page.locator(`${drawing} .ewca`).count()) > 0, drawing);
+      assert.equal(await page.locator(`${drawing} .pca`).count(), 0, drawing);
+      assert.ok(!(await page.locator(drawing).textContent())!.match(/PCA|not defined|NaN/), drawing);
+    }
+    assert.ok(!(await page.locator('#confusion-of').isVisible()));
+    assert.equal((await page.locator('#confusion g text').allTextContents()).map(Number).reduce((sum, value) => sum + value), 63);
+    assert.match((await page.locator('#classes-note').textContent())!, /with EWCA\.$/);
+    assert.ok(!(await page.locator('#variance-note').isVisible()));
+    await page.screenshot({ path: join(VIEWS, 'alone.png'), fullPage: true });
+    await close(page);
+  });
+});
+
+describe('a page in a frame', () => {
+  test('a notebook shows it, without a network', async () => {
+    // As the Python package puts it into a notebook.
+    const framed = (html: string): string => `<!doctype html><title>notebook</title><script>window.ewcaReport = null</script><iframe srcdoc="${html.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}" sandbox="allow-scripts allow-downloads" style="width: 100%; height: 800px"></iframe>`;
+    const page = await openChanged('framed', () => {}, framed);
+    const frame = page.frames()[1]!;
+    await frame.waitForFunction(() => window.ewcaReport !== undefined);
+    assert.ok((await frame.evaluate(() => window.ewcaReport.report.shown)) > 0);
+    assert.ok(await frame.locator('#scatter canvas').first().isVisible());
+    await frame.locator('#views label', { hasText: 'PCA' }).click();
+    // Links within the page stay within the frame.
+    await frame.locator('#contents a').last().click();
+    await frame.waitForFunction(() => scrollY > 0);
+    assert.ok(await frame.evaluate(() => window.ewcaReport !== undefined));
+    assert.ok(!(await frame.locator('#copy-settings').isVisible()), 'it has no address to copy');
+    assert.ok(!(await frame.locator('#print').isVisible()), 'it may not print');
+    const [file] = await Promise.all([page.waitForEvent('download'), frame.locator('#variance-svg').click()]);
+    assert.equal(file.suggestedFilename(), 'khan2001-variance.svg');
+    await page.screenshot({ path: join(VIEWS, 'framed.png') });
     await close(page);
   });
 });

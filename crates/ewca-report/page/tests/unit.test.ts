@@ -240,10 +240,10 @@ test('a scree has the lines that there is something of', () => {
   const chance = { above: 1, variances: [0.6, 0.2, 0.1], permuted: [0.3, 0.25, 0.2], quantile: 0.95, permutations: 20 };
   const drawn = lines(components.map((component) => ({ ...component, eigenvalue: null })), chance);
   assert.deepEqual(drawn.map((line) => [line.name, line.parts]), [['EWCA', [0.5, 0.25]], ['PCA', [0.6, 0.2, 0.1]], ['PCA by chance', [0.3, 0.25, 0.2]]]);
-  const how = 'more variance than chance gives (the 95% quantile of 20 tables whose features were permuted, each by itself).';
-  assert.equal(inWords(chance), `Parallel analysis: 1 of the principal components has ${how}`);
-  assert.equal(inWords({ ...chance, above: 0 }), `Parallel analysis: None of the principal components have ${how}`);
-  assert.equal(inWords({ ...chance, above: 3 }), `Parallel analysis: All of the principal components have ${how}`);
+  const how = 'more variance than chance (the 95% quantile of 20 tables with shuffled features).';
+  assert.equal(inWords(chance), `Parallel analysis: 1 of the principal components explains ${how}`);
+  assert.equal(inWords({ ...chance, above: 0 }), `Parallel analysis: None of the principal components explain ${how}`);
+  assert.equal(inWords({ ...chance, above: 3 }), `Parallel analysis: All of the principal components explain ${how}`);
   // What does not fit goes to the next row.
   assert.deepEqual(flow(['abc', 'abc', 'abc'], 1000).map((place) => place[1]), [0, 0, 0]);
   assert.deepEqual(flow(['abc', 'abc', 'abc'], 120).map((place) => place[1]), [0, 0, 1]);

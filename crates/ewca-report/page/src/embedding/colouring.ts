@@ -28,7 +28,7 @@ export class Colouring {
     this.by.append(
       ...samples.annotations.map((annotation, at) => el('option', { value: `annotation-${at}` }, annotation.name)),
       el('option', { value: 'perplexity' }, 'perplexity'),
-      el('option', { value: 'feature' }, 'a feature'),
+      ...(report.features.length ? [el('option', { value: 'feature' }, 'a feature')] : []),
       el('option', { value: 'none' }, 'nothing'),
     );
     this.by.value = samples.label ? `annotation-${samples.annotations.indexOf(samples.label)}` : 'perplexity';

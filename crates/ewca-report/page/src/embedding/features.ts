@@ -36,8 +36,8 @@ export class FeatureSearch {
 
   private absence(name: string): string {
     const { features, data } = this.report;
-    const here = features.length < data.features ? ` This file holds ${counted(features.length, 'feature')} of ${data.features}: those that vary most.` : '';
-    return `There is no feature '${name}' to colour by, so the colours are those of ${this.chosen?.name ?? 'none'}.${here}`;
+    const here = features.length < data.features ? ` This file has ${counted(features.length, 'feature')} of ${data.features}: those that vary most.` : '';
+    return `There is no feature '${name}' to colour by; the colours show ${this.chosen?.name ?? 'none'}.${here}`;
   }
 }
 

@@ -56,7 +56,7 @@ export class Overlays {
     const { features, columns } = this.report.loadings;
     const [x, y] = this.shown.chosenAxes.map((axis) => columns[axis]);
     if (this.shown.step || !['ewca', 'barycentric'].includes(this.shown.view.key) || !x || !y) {
-      note.textContent = 'Arrows are those of the fit: they are drawn in the views EWCA and Barycentric.';
+      note.textContent = 'Arrows belong to the fit, and are shown only in the views EWCA and Barycentric.';
       return [];
     }
     const [across, up] = [floats(x), floats(y)];

@@ -51,7 +51,7 @@ export class Selection {
       ...(kinds.length ? [el('p', { class: 'quiet' }, kinds.join(' \u00b7 '))] : []),
       el('div', { class: 'buttons' }, download, clear),
       el('ul', { class: 'list' }, ...chosen.slice(0, LISTED).map((sample) => el('li', {}, this.sampleButton(sample)))),
-      ...(chosen.length > LISTED ? [el('p', { class: 'hint' }, `The first ${LISTED}; CSV has all.`)] : []),
+      ...(chosen.length > LISTED ? [el('p', { class: 'hint' }, `The first ${LISTED}; the CSV has all.`)] : []),
     ];
   }
 

@@ -1,6 +1,6 @@
 // The view as a link: what is shown, how it is coloured and what lies over it, in the part of the address after '#'.
 
-import { byId } from '../dom';
+import { byId, isEmbedded } from '../dom';
 import type { Scatter } from '../scatter/scatter';
 import type { Shown } from './shown';
 
@@ -13,6 +13,7 @@ type Control = HTMLInputElement | HTMLSelectElement;
 export class Settings {
   constructor(private readonly scatter: Scatter, private readonly shown: Shown, private readonly goTo: (step: number) => void) {
     byId('copy-settings').addEventListener('click', () => void this.copy());
+    byId('copy-settings').hidden = isEmbedded();
     addEventListener('hashchange', () => this.restore());
   }
 
@@ -54,7 +55,7 @@ export class Settings {
   private async copy(): Promise<void> {
     history.replaceState(null, '', `#${this.text}`);
     const copied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
-    byId('settings-note').textContent = copied ? 'Copied. The address of this page has the settings too.' : 'The address of this page has the settings now: copy it from there.';
+    byId('settings-note').textContent = copied ? 'Copied. The address of this page now contains the settings, too.' : 'The address of this page now contains the settings: copy it from the address bar.';
   }
 }
 
