@@ -118,14 +118,18 @@ fn states_of_other_fits_are_refused() {
     let resume = |arguments: &[&str]| shop.run(&[&["fit"], arguments, &["--resume", "state", "-o", "new"]].concat());
     resume(&["data.csv", "--epsilon", "1"]).succeeded();
     std::fs::remove_dir_all(shop.path("new")).unwrap();
-    resume(&["other.csv", "--epsilon", "1"]).failed_saying(&["state", "another table", "the same command"]);
-    resume(&["data.csv", "--epsilon", "1", "--scale", "unit-variance"]).failed_saying(&["another table"]);
+    resume(&["other.csv", "--epsilon", "1"]).failed_saying(&[
+        "state",
+        "other data or options",
+        "the same data and options",
+    ]);
+    resume(&["data.csv", "--epsilon", "1", "--scale", "unit-variance"]).failed_saying(&["other data or options"]);
     resume(&["data.csv", "--epsilon", "2"]).failed_saying(&["--resume", "other data or options"]);
     let state = shop.bytes("state");
     shop.write("state", &state[..state.len() - 9]);
     resume(&["data.csv", "--epsilon", "1"]).failed_saying(&["state", "damaged"]);
     shop.write("state", "a,b\n1,2\n");
-    resume(&["data.csv", "--epsilon", "1"]).failed_saying(&["state", "is no checkpoint"]);
+    resume(&["data.csv", "--epsilon", "1"]).failed_saying(&["state", "is not a checkpoint"]);
     std::fs::remove_file(shop.path("state")).unwrap();
     resume(&["data.csv", "--epsilon", "1"]).failed_saying(&["state", "no such file"]);
     assert!(!exists(&shop.path("new")));

@@ -77,7 +77,7 @@ fn four_processes_find_what_one_finds() {
         assert_eq!(run.code, Some(0), "{run:?}");
         assert!(run.out.contains("Shared by 4 processes"), "{run:?}");
         // One process talks.
-        assert_eq!(run.out.matches("Converged").count(), 1, "{}", run.out);
+        assert_eq!(run.out.matches("Fit OK").count(), 1, "{}", run.out);
         same_to_rounding(&shop, "alone", folder, 1e-9);
     }
     // A search for a perplexity ends within 1e-3 of it, wherever rounding leads: neither epsilon nor the loss are closer than that.
@@ -105,8 +105,8 @@ fn what_is_wrong_is_said_once() {
     table(&shop, 40, 6);
     for (arguments, said) in [
         (vec!["fit", "missing.npy"], "missing.npy: cannot be read"),
-        (vec!["fit", "table.npy", "-k", "9"], "-k 9 is more than the data's rank"),
-        (vec!["fit", "table.npy", "-o", "table.csv"], "table.csv: the output folder cannot be made"),
+        (vec!["fit", "table.npy", "-k", "9"], "-k 9 is too large"),
+        (vec!["fit", "table.npy", "-o", "table.csv"], "table.csv: cannot create the output folder"),
     ] {
         let run = run(&shop, 4, &arguments);
         assert_ne!(run.code, Some(0));
@@ -152,7 +152,7 @@ fn a_process_that_dies_ends_the_job_and_any_number_goes_on() {
     assert!(Command::new("kill").args(["-KILL", &victim.to_string()]).status().unwrap().success());
     let ended = Run::from(child.wait_with_output().unwrap());
     assert_ne!(ended.code, Some(0));
-    assert!(ended.err.contains("the job is being ended"), "{}", ended.err);
+    assert!(ended.err.contains("the job is being stopped"), "{}", ended.err);
     assert!(ended.err.contains("--resume state"), "{}", ended.err);
     assert!(!exists(&shop.path("killed/summary.json")), "a job that died has no results");
     for (processes, folder) in [(2, "two"), (1, "one")] {

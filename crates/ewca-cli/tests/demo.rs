@@ -10,16 +10,16 @@ fn the_demonstration_shows_what_it_promises() {
     let run = shop.run(&["demo"]).succeeded();
     for part in [
         "63 tumour samples",
-        "2308 gene expressions",
+        "2308 genes",
         "5 components, converged",
         "1 (PCA)",
         "(this fit)",
         "B BL, E EWS, N NB, R RMS",
         "train_01 EWS train_02 EWS",
-        "of all mass stays within its class",
+        "of all matching is within a class",
         "Written to ewca-out/demo",
-        "in a browser: ewca-out/demo/report.html",
-        "The same by hand:",
+        "Open in a browser: ewca-out/demo/report.html",
+        "To run the same fit yourself:",
     ] {
         assert!(run.out.contains(part), "no '{part}' in:\n{}", run.out);
     }

@@ -39,7 +39,7 @@ fn tables_and_figures_are_written_the_same_on_any_number_of_threads() {
     let shop = filled();
     let run = shop.run(&[&WORDS[..], &["out"]].concat()).succeeded();
     assert!(run.out.lines().all(|line| line.chars().count() <= 80), "{}", run.out);
-    assert!(run.out.contains("EWCA beside PCA on 2 sets"), "{}", run.out);
+    assert!(run.out.contains("EWCA compared with PCA on 2 sets"), "{}", run.out);
     let figures = ["evidence-epsilon", "evidence-sets"];
     let mut expected: Vec<String> =
         figures.iter().flat_map(|name| ["csv", "png", "svg"].map(|kind| format!("{name}.{kind}"))).collect();
@@ -59,7 +59,7 @@ fn tables_and_figures_are_written_the_same_on_any_number_of_threads() {
 fn a_folder_that_is_not_there_or_not_whole_names_the_script() {
     let shop = filled();
     let script = "python3 crates/ewca-paper/evidence/fetch.py";
-    shop.run(&["reproduce", "evidence", "--data", "nowhere"]).failed_saying(&["sets.csv", "is not there", script]);
+    shop.run(&["reproduce", "evidence", "--data", "nowhere"]).failed_saying(&["sets.csv", "does not exist", script]);
     shop.run(&["reproduce", "evidence"]).failed_saying(&["target/evidence", script]);
     let first = shop.read("sets/first.csv");
     shop.write("sets/first.csv", first.replacen('1', "2", 1));
@@ -67,5 +67,5 @@ fn a_folder_that_is_not_there_or_not_whole_names_the_script() {
     fs::remove_file(shop.path("sets/first.csv")).unwrap();
     shop.run(&[&WORDS[..], &["out"]].concat()).failed_saying(&["first.csv", "cannot be read", script]);
     shop.write("sets/sets.csv", "something else\n");
-    shop.run(&[&WORDS[..], &["out"]].concat()).failed_saying(&["sets.csv", "is no list of sets", script]);
+    shop.run(&[&WORDS[..], &["out"]].concat()).failed_saying(&["sets.csv", "is not a list of data sets", script]);
 }

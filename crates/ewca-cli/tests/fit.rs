@@ -23,7 +23,14 @@ fn a_bare_fit_works_and_says_what_it_did() {
     let shop = Workshop::new();
     shop.write("data.csv", numbers(60, 7));
     let run = shop.run(&["fit", "data.csv"]).succeeded();
-    for part in ["Read data.csv: 60 samples x 7 features\n", "Converged:", "epsilon", "5.0", "total", "ewca-out"] {
+    for part in [
+        "Read data.csv: 60 samples x 7 features\n",
+        "Fit OK: the fit has converged (relative gradient ",
+        "epsilon",
+        "5.0",
+        "total",
+        "ewca-out",
+    ] {
         assert!(run.out.contains(part), "no '{part}' in:\n{}", run.out);
     }
     assert!(run.out.lines().all(|line| line.chars().count() <= 80), "{}", run.out);
@@ -172,7 +179,7 @@ fn verbose_tells_passes_and_times() {
     let passes = shop.summary("ewca-out")["kernel_passes"].to_string();
     let line = run.out.lines().find(|line| line.contains("kernel passes")).expect("a line on kernel passes");
     assert!(line.contains(&format!(" {passes} at ")) && line.ends_with("s each"), "{line}");
-    for part in ["lbfgs", "starts", "reading", "reduction", "iterations", "finish"] {
+    for part in ["lbfgs", "starts", "reading", "reduction", "iterations", "checks"] {
         assert!(run.out.contains(part), "no '{part}' in:\n{}", run.out);
     }
     assert!(run.out.lines().all(|line| line.chars().count() <= 80), "{}", run.out);
@@ -196,6 +203,11 @@ fn a_fit_that_does_not_converge_is_written_and_exits_with_3() {
     assert_eq!((run.code, run.err.as_str()), (Some(3), ""));
     let warning = run.out.find("Warning: not converged after 1 iteration").expect("a warning");
     assert!(warning < run.out.find("component").unwrap() && run.out.contains("--max-iterations"), "{}", run.out);
+    assert!(
+        run.out.contains("\nThe fit has not converged (relative gradient ") && !run.out.contains("Fit OK"),
+        "{}",
+        run.out
+    );
     assert_eq!(shop.list("ewca-out"), FILES);
     assert_eq!(shop.summary("ewca-out")["termination"], "max_iterations");
     assert_eq!(shop.summary("ewca-out")["converged"], false);
@@ -212,9 +224,11 @@ fn an_approximate_fit_says_so_everywhere() {
     shop.write("data.csv", numbers(900, 7));
     let arguments = ["fit", "data.csv", "--perplexity", "150", "--report", "page.html"];
     let run = shop.run(&[&arguments[..], &["--approximate", "200"]].concat()).succeeded();
-    for part in
-        ["Converged for an approximate kernel (200 landmarks):", "by exact rows", "approximate, by 200 landmarks"]
-    {
+    for part in [
+        "Fit OK: the approximate fit (200 landmarks) has converged",
+        "sums (checked on exact rows):",
+        "200 landmarks; checked on",
+    ] {
         assert!(run.out.replace("\n  ", " ").contains(part), "no '{part}' in:\n{}", run.out);
     }
     assert!(run.out.lines().all(|line| line.chars().count() <= 80), "{}", run.out);
@@ -224,11 +238,11 @@ fn an_approximate_fit_says_so_everywhere() {
     assert!(near["marginal_error"].as_f64().unwrap() < 1e-3, "{near}");
     let inspected = shop.run(&["inspect", "ewca-out"]).succeeded();
     assert!(inspected.out.contains("approximate (200 landmarks)"), "{}", inspected.out);
-    assert!(shop.read("page.html").contains("approximate kernel (200 landmarks)"));
+    assert!(shop.read("page.html").contains("Approximate fit (200 landmarks)"));
 
     // Too few: the estimate warns.
     let run = shop.run(&["fit", "data.csv", "--perplexity", "5", "--approximate", "10", "--tolerance", "1e-2"]);
-    assert!(run.out.contains("Warning: the kernel is approximate") && run.out.contains("--perplexity"), "{}", run.out);
+    assert!(run.out.contains("Warning: the approximation is poor") && run.out.contains("--perplexity"), "{}", run.out);
 
     // Without landmarks, or with no fewer than samples, nothing is approximate.
     for exact in [&[][..], &["--approximate", "900"]] {
@@ -244,7 +258,13 @@ fn a_collapsed_fit_says_so_first() {
     shop.write("data.csv", numbers(60, 7));
     let run = shop.run(&["fit", "data.csv", "--epsilon", "1e6"]);
     assert_eq!(shop.summary("ewca-out")["certificate"]["collapsed"], true);
-    let warning = run.out.find("Warning: collapsed: epsilon is too large").expect("a warning");
+    let warning = run.out.find("Warning: collapsed: smoothing is too strong").expect("a warning");
+    assert!(
+        run.out.contains("\nThe fit has converged (relative gradient ") && !run.out.contains("Fit OK"),
+        "{}",
+        run.out
+    );
+    assert!(run.out.split_whitespace().collect::<Vec<_>>().join(" ").contains(", but has collapsed. "), "{}", run.out);
     assert!(warning < run.out.find("component").unwrap() && run.out.contains("--perplexity"), "{}", run.out);
 }
 
@@ -254,7 +274,7 @@ fn a_feature_that_dominates_is_named_with_what_to_do() {
     let rows: Vec<String> = (0..40).map(|i| format!("{},{},{}", i % 7, 1000 * (i * i % 31), i % 5)).collect();
     shop.write("data.csv", format!("size,proline,ash\n{}\n", rows.join("\n")));
     let run = shop.run(&["fit", "data.csv"]).succeeded();
-    let said = "Note: one feature, 'proline', has the first component to itself";
+    let said = "Note: one feature, 'proline', dominates the first component";
     let flat = run.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains(said) && flat.contains("--scale unit-variance"), "{}", run.out);
     let findings = &shop.summary("ewca-out")["findings"];
@@ -282,7 +302,7 @@ fn wrong_usage_exits_with_2() {
         (&["fit", "data.csv", "--tolerance", "2"], "between 0 and 1"),
         (&["fit", "data.csv", "--max-memory", "lots"], "8GiB"),
         (&["fit", "data.csv", "--scores", "s.xlsx"], ".parquet"),
-        (&["fit", "data.csv", "--write-anndata", "o.h5ad"], "must be an AnnData file"),
+        (&["fit", "data.csv", "--write-anndata", "o.h5ad"], "the input must be an AnnData file"),
         (&["fit", "data.csv", "--format", "xls"], "choose one of csv"),
         (&["path", "data.csv", "--epsilons", "5:1"], "FROM:TO:COUNT"),
         (&["path", "data.csv", "--perplexities", "1"], "above 1"),
@@ -300,22 +320,22 @@ fn wrong_usage_exits_with_2() {
 fn bad_inputs_get_one_clear_line_and_leave_nothing() {
     let table = [
         ("a,b,c\n1,x7,3\n2,y8,5\n", &[][..], &["data.csv", "line 2", "'b'", "--label b", "--id b"][..]),
-        ("a,b\n1,2\n3\n4,5\n", &[], &["line 3", "1 cell where 2"]),
+        ("a,b\n1,2\n3\n4,5\n", &[], &["line 3", "1 cell instead of 2"]),
         ("a,b\n1,2\n3,\n4,5\n", &[], &["line 3", "'b'", "missing"]),
         ("a,b\n1,2\n3,1e999\n4,5\n", &[], &["line 3", "'b'", "finite"]),
-        ("a,b\n1,2\n3,4\n5,7\n", &["-k", "3"], &["-k 3", "span 2 dimensions", "from 1 to 2"]),
-        ("a,b\n1,2\n2,4\n3,6\n", &["-k", "2"], &["-k 2", "span 1 dimension;"]),
+        ("a,b\n1,2\n3,4\n5,7\n", &["-k", "3"], &["-k 3", "have 2 dimensions", "from 1 to 2"]),
+        ("a,b\n1,2\n2,4\n3,6\n", &["-k", "2"], &["-k 2", "have 1 dimension;"]),
         ("a,b\n1,2\n", &[], &["1 row of data", "at least 2"]),
-        ("a,b\n1,2\n1,2\n1,2\n", &[], &["all rows are equal"]),
+        ("a,b\n1,2\n1,2\n1,2\n", &[], &["all samples are identical"]),
         ("a,b\n1,1e200\n3,4\n5,7\n", &[], &["1e200", "rescale"]),
         ("a,b\n", &[], &["no rows"]),
         ("", &[], &["empty"]),
         ("a,b\n1,2\n3,4\n5,7\n", &["--label", "kind"], &["no column 'kind' for --label"]),
         ("a,b\n1,2\n3,4\n5,7\n", &["--perplexity", "30"], &["--perplexity 30", "number of samples, 3"]),
         ("a,b\n1,2\n3,4\n5,7\n", &["--max-memory", "30"], &["30 bytes", "--max-memory"]),
-        ("a,b\n1,2\n3,4\n5,7\n", &["--max-memory", "1MiB"], &["may take 8.", "more than --max-memory 1.0 MiB"]),
+        ("a,b\n1,2\n3,4\n5,7\n", &["--max-memory", "1MiB"], &["may need 8.", "more than --max-memory 1.0 MiB"]),
         ("a,b\n1,2\n3,4\n5,7\n", &["-o", "data.csv/out"], &["data.csv/out", "folder", "-o"]),
-        ("a,b\n1,2\n3,4\n5,7\n", &["-o", "data.csv"], &["data.csv", "a file is in its way"]),
+        ("a,b\n1,2\n3,4\n5,7\n", &["-o", "data.csv"], &["data.csv", "a file with this name exists"]),
     ];
     for (content, options, parts) in table {
         let shop = Workshop::new();
@@ -391,7 +411,7 @@ fn help_explains_epsilon_and_perplexity_with_examples() {
     let shop = Workshop::new();
     for arguments in [&["--help"][..], &["fit", "--help"], &["demo", "--help"], &["path", "--help"]] {
         let run = shop.run(arguments).succeeded();
-        for part in ["psilon says how far", "erplexity says the same", "\n  ewca "] {
+        for part in ["erplexity is how many neighbours", "psilon sets the same thing", "\n  ewca "] {
             // Words may be on two lines.
             let spaced = |text: &str| text.replace("\n", " ");
             let found = run.out.contains(part) || spaced(&run.out).contains(part);
@@ -400,7 +420,7 @@ fn help_explains_epsilon_and_perplexity_with_examples() {
         assert!(run.out.lines().all(|line| line.chars().count() <= 80), "{}", run.out);
     }
     let fit = shop.run(&["fit", "--help"]).out;
-    assert!(fit.contains("How far each sample's mass spreads") && fit.contains("Over how many samples"), "{fit}");
+    assert!(fit.contains("How strong the smoothing is") && fit.contains("How many neighbours"), "{fit}");
     assert_eq!(shop.run(&["--version"]).succeeded().out, concat!("ewca ", env!("CARGO_PKG_VERSION"), "\n"));
 }
 
@@ -456,7 +476,7 @@ fn weights_and_counts_are_columns() {
     assert!(close(weighted, scaled) && !close(weighted, counted), "{weighted} {scaled} {counted}");
     let run = shop.run(&["fit", "counted.csv", "--counts", "v", "-o", "other"]);
     assert_eq!(run.code, Some(1));
-    assert!(run.err.contains("counted.csv: has no column of numbers named 'v'"), "{}", run.err);
+    assert!(run.err.contains("counted.csv: has no numeric column 'v' for the weights"), "{}", run.err);
     let run = shop.run(&["fit", "counted.csv", "--counts", "w", "--weights", "w"]);
     assert_eq!(run.code, Some(2));
 }

@@ -135,7 +135,7 @@ fn what_inspect_suggests_can_be_fitted() {
         let run = shop.run(&["inspect", &golden(name)]).succeeded();
         let fitted = shop.run_printed(&run.out, " -k 1 -q");
         // Of some of these small tables the rows repeat, which is told.
-        let told = fitted.err.is_empty() || fitted.err.starts_with("ewca: warning: samples repeat");
+        let told = fitted.err.is_empty() || fitted.err.starts_with("ewca: warning: some samples are identical");
         assert!(fitted.code == Some(0) && told, "{name}: {fitted:?}");
     }
 }

@@ -55,7 +55,7 @@ fn peaks_keeping(shop: &Workshop, file: &str, more: &[&str], kept: &mut f64) -> 
     let run = shop.run(&[&arguments[..], more].concat());
     let line = run.out.lines().find(|line| line.trim().starts_with("memory")).unwrap_or_else(|| panic!("{run:?}"));
     let words: Vec<&str> = line.split_whitespace().collect();
-    // memory 20 MiB at most; 18 MiB expected, and up to 100 MiB to keep the kernel
+    // memory 20 MiB at most; 18 MiB expected, and up to 100 MiB to store the kernel
     *kept += words.get(11..13).map_or(0.0, size);
     (size(&words[1..3]), size(&words[5..7]))
 }
@@ -150,7 +150,7 @@ fn plans_keep_to_the_limit() {
     assert_eq!(shop.bytes("plan.npy").len(), 128 + 8 * 2000 * 2000);
     // What cannot be kept is refused before the fit.
     let run = shop.run(&["fit", "t.npy", "--plan", "p.csv", "--max-memory", "12MiB", "-o", "none"]);
-    run.failed_saying(&["t.npy: the table and its fit may take", "more than --max-memory 12.0 MiB"]);
+    run.failed_saying(&["t.npy: reading and fitting may need", "more than --max-memory 12.0 MiB"]);
 }
 
 /// Files of gigabytes with nothing but a beginning. Whoever read them would complain about what is inside.
@@ -176,8 +176,8 @@ fn a_table_that_is_too_large_is_refused_before_it_is_read() {
     {
         let run = shop.run(&["fit", file, "--max-memory", limit]);
         run.failed_saying(&[
-            &format!("{file}: the table and its fit may take "),
-            &format!("more than --max-memory {said}; raise it"),
+            &format!("{file}: reading and fitting may need "),
+            &format!("more than --max-memory {said}; raise --max-memory"),
         ]);
     }
 }

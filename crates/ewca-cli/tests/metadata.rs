@@ -39,7 +39,7 @@ fn texts(scores: &str) -> Vec<Vec<String>> {
 fn all_columns_travel_to_scores_summary_and_model() {
     let shop = shop();
     let run = shop.run(&with(&FIT, &["--metadata", "sheet.csv"])).succeeded();
-    assert!(run.out.contains("Joined 3 columns of sheet.csv to 30 samples by 'sample'\n"), "{}", run.out);
+    assert!(run.out.contains("Matched 3 columns of sheet.csv to 30 samples by 'sample'\n"), "{}", run.out);
     assert!(run.out.lines().all(|line| line.chars().count() <= 80), "{}", run.out);
     let rows = texts(&shop.read("ewca-out/scores.csv"));
     assert_eq!(rows[0], ["id", "label", "batch", "age", "note"]);
@@ -62,7 +62,7 @@ fn all_columns_travel_to_scores_summary_and_model() {
         json!({ "file": "sheet.csv", "id": "sample", "columns": 3, "samples": 30, "samples_without_row": 0, "rows_without_sample": 0 })
     );
     let model = shop.run(&["inspect", "ewca-out"]).succeeded();
-    let known = "also known        batch (2 classes, 1 missing), age (numbers, 1 missing), note (2 classes)";
+    let known = "annotations       batch (2 classes, 1 missing), age (numbers, 1 missing), note (2 classes)";
     assert!(model.out.contains(known), "{}", model.out);
     // A second run may replace what the first one wrote, and the model is applied as before.
     shop.run(&with(&FIT, &["--metadata", "sheet.csv", "--scores", "s.csv"])).succeeded();
@@ -106,13 +106,19 @@ fn mismatches_are_said_and_counted() {
     let shop = shop();
     shop.write("part.csv", sheet(40).replace("s3,", "q3,"));
     let run = shop.run(&with(&FIT, &["--metadata", "part.csv"])).succeeded();
-    assert!(run.out.contains("1 sample without a row, of which nothing is known: s3\n"), "{}", run.out);
-    assert!(run.out.contains("11 rows without a sample, left out: s39, s38, s37 and 8 more\n"), "{}", run.out);
+    assert!(run.out.contains("1 sample not in part.csv: s3\n"), "{}", run.out);
+    assert!(
+        run.out.contains(
+            "11 rows of part.csv not used, since the table has no such sample: s39, s38, s37\n  and 8 more\n"
+        ),
+        "{}",
+        run.out
+    );
     let metadata = &shop.summary("ewca-out")["metadata"];
     assert_eq!((&metadata["samples_without_row"], &metadata["rows_without_sample"]), (&json!(1), &json!(11)));
     shop.write("none.csv", sheet(30).replace(",s", ",t"));
     shop.run(&with(&FIT, &["--metadata", "none.csv"])).failed_saying(&[
-        "none.csv: has no row of any sample",
+        "none.csv: matches no sample",
         "column 'batch' has b1, b0, b1 and 27 more",
         "called s0",
     ]);
@@ -132,7 +138,7 @@ fn inspect_says_what_would_be_joined_and_its_command_works() {
     let shop = shop();
     let run = shop.run(&["inspect", "data.csv", "--metadata", "sheet.csv", "--label", "batch"]).succeeded();
     for part in [
-        "Joined 3 columns of sheet.csv to 30 samples by 'sample'\n",
+        "Matched 3 columns of sheet.csv to 30 samples by 'sample'\n",
         "  batch (2 classes, 1 missing)\n",
         "  kind (3 classes)\n",
         "  age (numbers, 1 missing)\n",
@@ -148,7 +154,7 @@ fn inspect_says_what_would_be_joined_and_its_command_works() {
     assert_eq!(record["metadata"]["joined"]["samples"], 30);
     shop.write("none.csv", "a,b\n1,2\n");
     let none = shop.run(&["inspect", "data.csv", "--metadata", "none.csv"]).succeeded();
-    assert!(none.out.contains("The metadata cannot be joined: none.csv: has no row of any sample"), "{}", none.out);
+    assert!(none.out.contains("The metadata do not match: none.csv: matches no sample"), "{}", none.out);
 }
 
 #[test]
@@ -160,10 +166,10 @@ fn select_path_and_report_take_metadata() {
     let run = shop.run(&with(&judged, &["--label", "note"])).succeeded();
     assert!(run.out.contains("--label note") && run.out.contains("--metadata sheet.csv"), "{}", run.out);
     shop.run(&with(&judged, &["--label", "batch"]))
-        .failed_saying(&["'batch' is not known of 1 sample", "name another column"]);
+        .failed_saying(&["'batch' is missing for 1 sample", "choose another column"]);
     shop.run(&with(&judged, &["--label", "age"])).failed_saying(&["'age' holds numbers, not classes"]);
     let path = shop.run(&with(&with(&["path"], &table), &["--epsilons", "1,2"])).succeeded();
-    assert!(path.out.contains("Joined 3 columns of sheet.csv"), "{}", path.out);
+    assert!(path.out.contains("Matched 3 columns of sheet.csv"), "{}", path.out);
     shop.run(&with(&["fit"], &table)).succeeded();
     let report = ["report", "ewca-out", "data.csv", "--id", "name", "--ignore", "kind"];
     shop.run(&report).succeeded();
@@ -175,10 +181,14 @@ fn select_path_and_report_take_metadata() {
 fn what_goes_with_a_component_is_said_and_written() {
     let shop = shop();
     let run = shop.run(&with(&FIT, &["--metadata", "sheet.csv"])).succeeded();
-    assert!(run.out.contains("ewca1 goes with kind: eta squared 0."), "{}", run.out);
-    assert!(run.out.contains("p = 0.001 after correction\n"), "{}", run.out);
-    assert!(run.out.contains("  covariates.csv     what goes with which component\n"), "{}", run.out);
-    assert!(!run.out.contains("goes with batch") && !run.out.contains("goes with age"), "{}", run.out);
+    assert!(run.out.contains("ewca1 is associated with kind: eta squared 0."), "{}", run.out);
+    assert!(run.out.contains("corrected p = 0.001\n"), "{}", run.out);
+    assert!(
+        run.out.contains("  covariates.csv     which annotations are associated with which component\n"),
+        "{}",
+        run.out
+    );
+    assert!(!run.out.contains("associated with batch") && !run.out.contains("associated with age"), "{}", run.out);
     assert!(run.out.lines().all(|line| line.chars().count() <= 80), "{}", run.out);
     let table = shop.read("ewca-out/covariates.csv");
     assert_eq!(table.lines().next(), Some("component,column,measure,samples,effect,p,p_corrected"));
@@ -226,8 +236,8 @@ fn what_goes_with_a_component_is_said_and_written() {
     let names: String = (0..30).map(|at| format!("s{at},t{at},one\n")).collect();
     shop.write("odd.csv", format!("name,each,same\n{names}"));
     let run = shop.run(&with(&FIT, &["--metadata", "odd.csv"])).succeeded();
-    assert!(run.out.contains("Not compared, since it differs for every sample: each\n"), "{}", run.out);
-    assert!(run.out.contains("Not compared, since it is the same for all samples: same\n"), "{}", run.out);
+    assert!(run.out.contains("Not tested, because the value differs for every sample: each\n"), "{}", run.out);
+    assert!(run.out.contains("Not tested, because the value is the same for all samples: same\n"), "{}", run.out);
     let skipped = &shop.summary("ewca-out")["covariates"]["skipped"];
     assert_eq!(
         skipped,

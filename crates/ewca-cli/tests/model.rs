@@ -68,7 +68,7 @@ fn only_the_features_of_the_model_are_needed() {
         let run = shop.run(&["transform", "ewca-out", "more.csv"]);
         assert_eq!(run.code, Some(0), "{}", run.err);
         assert!(
-            run.err.starts_with(&format!("ewca: note: Left out {note} that the model does not know: age")),
+            run.err.starts_with(&format!("ewca: note: Left out {note} that the model does not use: age")),
             "{}",
             run.err
         );
@@ -99,7 +99,7 @@ fn only_the_features_of_the_model_are_needed() {
     assert!(run.out.starts_with("id,kind,ewca1,ewca2,ewca3\n1,,") && run.out.contains("\n2,oak,"), "{}", run.out);
     shop.write("other.csv", "a,b\n1,2\n");
     shop.run(&["transform", "ewca-out", "other.csv"])
-        .failed_saying(&["other.csv", "lacks 5 features that the model needs (x1, x2, x3, x4, x5)"]);
+        .failed_saying(&["other.csv", "does not have 5 features that the model needs (x1, x2, x3, x4, x5)"]);
 }
 
 /// What stands for a missing cell is the mean of the training data: one new row is enough.
@@ -115,7 +115,7 @@ fn missing_cells_get_the_means_of_the_training_data() {
         holes[7] = holes[7].split_once(',').map(|(_, rest)| format!("NA,{rest}")).unwrap();
         shop.write("holes.csv", holes.join("\n"));
         let run = shop.run(&[&["fit", "holes.csv", "--missing", "mean"], steps].concat()).succeeded();
-        assert!(run.out.contains("Missing cells: filled 1 cell with means"), "{}", run.out);
+        assert!(run.out.contains("Missing values: filled 1 value with means"), "{}", run.out);
         let missing = &shop.summary("ewca-out")["missing"];
         assert_eq!((&missing["how"], &missing["filled_cells"]), (&"mean".into(), &1.into()));
 
@@ -129,7 +129,7 @@ fn missing_cells_get_the_means_of_the_training_data() {
         shop.write("one.csv", "x1,x2,x3,x4,x5\n,,1,2,3\n");
         shop.write("by_hand.csv", format!("x1,x2,x3,x4,x5\n{},{},1,2,3\n", mean(0, 7), mean(1, 0)));
         let filled = shop.run(&["transform", "ewca-out", "one.csv", "--missing", "mean"]);
-        assert!(filled.err.contains("filled 2 cells with means of the training data"), "{}", filled.err);
+        assert!(filled.err.contains("filled 2 values with means of the training data"), "{}", filled.err);
         let by_hand = shop.run(&["transform", "ewca-out", "by_hand.csv"]).succeeded();
         let (filled, by_hand) = (cells(filled.out.lines().nth(1).unwrap()), cells(by_hand.out.lines().nth(1).unwrap()));
         assert!(filled.iter().zip(&by_hand).all(|(a, b)| (a - b).abs() < 1e-9), "{filled:?} {by_hand:?}");
@@ -139,10 +139,10 @@ fn missing_cells_get_the_means_of_the_training_data() {
     let shop = Workshop::new();
     shop.write("holes.csv", "a,b,c\n1,,3\n2,5,1\n4,4,4\n9,7,5\n0,1,2\n");
     let run = shop.run(&["fit", "holes.csv", "--missing", "drop-rows", "--allow-unconverged", "-o", "rows"]);
-    assert!(run.out.contains("Missing cells: left out 1 sample"), "{}", run.out);
+    assert!(run.out.contains("Missing values: left out 1 sample"), "{}", run.out);
     assert_eq!(shop.summary("rows")["missing"]["dropped_rows"], 1);
     let run = shop.run(&["fit", "holes.csv", "--missing", "drop-columns", "--allow-unconverged", "-o", "columns"]);
-    assert!(run.out.contains("Missing cells: left out 1 feature"), "{}", run.out);
+    assert!(run.out.contains("Missing values: left out 1 feature"), "{}", run.out);
     assert_eq!(shop.summary("columns")["missing"]["dropped_features"], 1);
 }
 
@@ -167,10 +167,11 @@ fn missing_and_extra_features_are_named() {
     let table = shop.read("data.csv");
     shop.write("less.csv", shuffled(&table, &[0, 2, 4, 5, 6]));
     let arguments = |file| ["transform", "ewca-out", file, "--id", "name", "-o", "new.csv"];
-    shop.run(&arguments("less.csv")).failed_saying(&["less.csv", "lacks 1 feature", "(x2)"]);
+    shop.run(&arguments("less.csv")).failed_saying(&["less.csv", "does not have 1 feature", "(x2)"]);
     shop.write("more.csv", table.replace("x3", "x33"));
-    shop.run(&[&arguments("more.csv")[..], &["--label", "kind"]].concat())
-        .failed_saying(&["lacks 1 feature that the model needs (x3) and has 1 that it does not know (x33)"]);
+    shop.run(&[&arguments("more.csv")[..], &["--label", "kind"]].concat()).failed_saying(&[
+        "does not have 1 feature that the model needs (x3) and has 1 that the model does not use (x33)",
+    ]);
     assert!(!exists(&shop.path("new.csv")));
 }
 
@@ -187,10 +188,10 @@ fn bad_models_are_refused_in_one_line() {
     shop.write("changed.safetensors", changed);
     shop.write("future.safetensors", future);
     for (file, parts) in [
-        ("short.safetensors", &["short.safetensors", "not a valid model", "ends too early"][..]),
+        ("short.safetensors", &["short.safetensors", "not a valid model", "too short or too long"][..]),
         ("future.safetensors", &["ewca.model/4", "newer version"]),
         ("changed.safetensors", &["changed.safetensors", "changed or damaged"]),
-        ("data.csv", &["data.csv", "no safetensors file"]),
+        ("data.csv", &["data.csv", "not a safetensors file"]),
         ("nothing", &["nothing", "no such file"]),
         (".", &["folder"]),
     ] {
@@ -222,7 +223,7 @@ fn scores_lead_back_to_samples() {
     let shop = fitted(&["--scale", "unit-variance"]);
     let run = shop.run(&["reconstruct", "ewca-out", "ewca-out/scores.csv"]);
     assert_eq!((run.code, run.out.lines().next()), (Some(0), Some("id,label,x1,x2,x3,x4,x5")));
-    assert!(run.err.contains("units of the fit"), "{}", run.err);
+    assert!(run.err.contains("units of the data after preprocessing"), "{}", run.err);
 }
 
 #[test]
@@ -256,7 +257,7 @@ fn inspect_tells_tables_and_models() {
         "a text table",
         "60 rows x 5 numeric columns",
         "name, kind",
-        "0 cells",
+        "0 values",
         "ewca fit data.csv --id name --label kind",
     ] {
         assert!(run.out.contains(part), "no '{part}' in:\n{}", run.out);

@@ -59,7 +59,7 @@ fn an_output_that_is_an_input_is_refused_by_every_command() {
         (&["fit", "data.part", "--checkpoint", "data"], "--checkpoint would replace the input data.part"),
         (&["fit", "data.csv", "--resume", "state", "--scores", "new/../data.csv"], "--scores would replace"),
         (&["fit", "data.html", "--report", "data.html"], "--report would replace"),
-        (&["fit", "in/scores.csv", "-o", "in"], "-o would replace the input in/scores.csv; name another folder"),
+        (&["fit", "in/scores.csv", "-o", "in"], "-o would replace the input in/scores.csv; choose another folder"),
         (&["fit", "in/scores.csv", "-o", "new/../in"], "-o would replace the input in/scores.csv"),
         (&["transform", "ewca-out", "data.csv", "-o", "data.csv"], "-o would replace the input data.csv"),
         (&["transform", "model.csv", "data.csv", "-o", "model.csv"], "-o would replace the input model.csv"),
@@ -313,17 +313,14 @@ fn a_mixture_is_noticed() {
     for name in ["ewca-out", "ewca-out/model.safetensors"] {
         let inspected = shop.run(&["inspect", name]);
         assert_eq!(inspected.code, Some(0));
-        assert!(
-            inspected.err.contains("model.safetensors is not the one that was written together with"),
-            "{inspected:?}"
-        );
+        assert!(inspected.err.contains("model.safetensors does not belong to the same run as"), "{inspected:?}");
         for command in
             [&["transform", name, "data.csv"][..], &["neighbours", name], &["report", name, "data.csv", "-o", "r.html"]]
         {
             let columns: &[&str] = if command.len() > 2 { &COLUMNS } else { &[] };
             shop.run(&[command, columns].concat()).failed_saying(&[
                 "model.safetensors",
-                "written together",
+                "does not belong to the same run",
                 "fit again",
             ]);
         }
@@ -335,7 +332,7 @@ fn a_mixture_is_noticed() {
     let inspected = shop.run(&["inspect", "other"]);
     assert_eq!(inspected.err, "");
     fs::remove_file(shop.path("other/scores.csv")).unwrap();
-    assert!(shop.run(&["inspect", "other"]).err.contains("scores.csv is gone"));
+    assert!(shop.run(&["inspect", "other"]).err.contains("scores.csv is missing"));
 }
 
 #[test]

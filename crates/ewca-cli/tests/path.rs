@@ -74,6 +74,6 @@ fn a_path_that_cannot_be_written_leaves_nothing() {
     let shop = Workshop::new();
     shop.write("data.csv", numbers(40, 4));
     shop.run(&["path", "data.csv", "-o", "data.csv/path.csv"]).failed_saying(&["data.csv", "folder"]);
-    shop.run(&["path", "data.csv", "-k", "9"]).failed_saying(&["-k 9", "span 4 dimensions"]);
+    shop.run(&["path", "data.csv", "-k", "9"]).failed_saying(&["-k 9", "have 4 dimensions"]);
     assert_eq!(shop.list("."), ["data.csv"]);
 }

@@ -116,7 +116,7 @@ fn fits_and_models_come_through_pipes() {
         all_alike(
             all_ways(&shop, &["inspect"], "model", &[])
                 .into_iter()
-                .map(|out| out.split("Go on").next().unwrap().into())
+                .map(|out| out.split("Next:").next().unwrap().into())
                 .collect(),
         );
     }

@@ -26,8 +26,15 @@ summary = json.loads((folder / "ewca-out" / "summary.json").read_text())
 # AnnData, as scanpy reads it and goes on with it.
 data = scanpy.read_h5ad(folder / "out.h5ad")
 assert isinstance(data, anndata.AnnData)
-same(data.obsm["X_ewca"], scores, "obsm")
+assert data.obsm["X_ewca"].dtype == np.float32
+same(data.obsm["X_ewca"], scores.astype("f4"), "obsm")
 same(data.varm["EWCs"], loadings, "varm")
+# Means are of what the program made of the cells: read_back.rs says which steps these are, and so does the file.
+steps = json.loads(data.uns["ewca"]["params"]["preprocessing"])
+assert steps == {"normalize_total": 1e4, "log1p": True, "top_variable": None, "unit_variance": False}, steps
+prepared = data.to_df().to_numpy(dtype="f8")
+prepared = np.log1p(1e4 * prepared / prepared.sum(axis=1, keepdims=True))
+np.testing.assert_allclose((prepared - data.varm["ewca_mean"].T) @ loadings, scores, atol=1e-9 * np.abs(scores).max())
 assert data.uns["ewca"]["epsilon"] == summary["epsilon"], data.uns["ewca"]
 plan = data.obsp["ewca_plan"].toarray()
 np.testing.assert_allclose(plan.sum(axis=0), 1 / len(data), atol=1e-7)

@@ -20,10 +20,10 @@ fn a_fit_and_its_model_give_the_same_report() {
     shop.write("data.csv", clouds(60, 6, ","));
     let fit = ["fit", "data.csv", "-k", "3", "--tsne", "--report", "a.html"];
     let run = shop.run(&[&fit[..], &COLUMNS].concat()).succeeded();
-    assert!(run.out.contains("Written to a.html: the report,"), "{}", run.out);
+    assert!(run.out.contains("Written to a.html: report,"), "{}", run.out);
     let report = ["report", "ewca-out", "data.csv", "--tsne", "-o", "b.html"];
     let run = shop.run(&[&report[..], &COLUMNS].concat()).succeeded();
-    assert!(run.out.contains("Written to b.html: the report,"), "{}", run.out);
+    assert!(run.out.contains("Written to b.html: report,"), "{}", run.out);
     assert!(shop.read("a.html") == shop.read("b.html"), "byte for byte");
     let data = held(&shop, "a.html");
     assert_eq!((&data["data"]["name"], &data["annotations"][0]["name"]), (&"data.csv".into(), &"kind".into()));
@@ -65,7 +65,7 @@ fn the_embedding_goes_to_multiqc_too() {
     let report = ["report", "ewca-out", "data.csv", "-o", "r.html", "--multiqc", "qc/ewca_mqc.json"];
     for _ in 0..2 {
         let run = shop.run(&[&report[..], &COLUMNS].concat()).succeeded();
-        assert!(run.out.contains("Written to qc/ewca_mqc.json: the embedding for MultiQC"), "{}", run.out);
+        assert!(run.out.contains("Written to qc/ewca_mqc.json: embedding for MultiQC"), "{}", run.out);
     }
     let content: serde_json::Value = serde_json::from_str(&shop.read("qc/ewca_mqc.json")).unwrap();
     let scores = shop.read("ewca-out/scores.csv");
@@ -88,7 +88,7 @@ fn a_path_comes_with_its_report() {
     shop.write("data.csv", clouds(60, 6, ","));
     let path = ["path", "data.csv", "-k", "2", "--report", "path.html"];
     let run = shop.run(&[&path[..], &COLUMNS].concat()).succeeded();
-    assert!(run.out.contains("Written to path.html: the report,"), "{}", run.out);
+    assert!(run.out.contains("Written to path.html: report,"), "{}", run.out);
     let data = held(&shop, "path.html");
     let steps = data["path"]["steps"].as_array().unwrap();
     assert!(steps.len() >= 20);
@@ -142,10 +142,10 @@ fn what_cannot_be_reported_is_told_before_the_work() {
     shop.write("other.csv", clouds(61, 6, ","));
     shop.run(&[&["fit", "data.csv", "-q"], &COLUMNS[..]].concat()).succeeded();
     let other = shop.run(&[&["report", "ewca-out", "other.csv"], &COLUMNS[..]].concat());
-    other.failed_saying(&["other.csv: is not the table that ewca-out was fitted on", "fit this one with --report"]);
+    other.failed_saying(&["other.csv: is not the table that ewca-out was fitted on", "fit this table with --report"]);
     shop.write("long.csv", common::numbers(3001, 2));
     let large = shop.run(&["fit", "long.csv", "--report", "r.html", "--tsne", "-o", "long"]);
-    large.failed_saying(&["r.html: --tsne is for up to 3000 samples, and there are 3001; leave it out"]);
+    large.failed_saying(&["r.html: --tsne works for up to 3000 samples, and there are 3001; remove --tsne"]);
     let nowhere = shop.run(&[&["fit", "data.csv", "-o", "new", "--report", "data.csv/r.html"], &COLUMNS[..]].concat());
     assert_eq!(nowhere.code, Some(1), "{nowhere:?}");
     assert!(!exists(&shop.path("new")) && !exists(&shop.path("long")));

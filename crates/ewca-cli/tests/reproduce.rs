@@ -104,6 +104,28 @@ fn everything_on_one_page() {
 }
 
 #[test]
+fn the_map_of_when_to_use_it() {
+    let shop = Workshop::new();
+    let words = ["reproduce", "when", "--repeats", "1", "--seed", "3", "-o"];
+    let run = shop.run(&[&words[..], &["out"]].concat()).succeeded();
+    assert!(run.out.lines().all(|line| line.chars().count() <= 80), "{}", run.out);
+    assert!(
+        run.out.contains("25 samples in each cluster") && run.out.contains("100 samples in each cluster"),
+        "{}",
+        run.out
+    );
+    assert_eq!(shop.list("out"), ["SHA256SUMS", "when.csv", "when.png", "when.svg"]);
+    let table = shop.read("out/when.csv");
+    let mut lines = table.lines();
+    assert_eq!(lines.next(), Some("samples_per_cluster,ratio,perplexity,data_set,pca_error,ewca_error"));
+    // 11 ratios at 5 perplexities, and at 7 among more samples.
+    assert_eq!(lines.count(), 11 * 5 + 11 * 7);
+    shop.run(&[&words[..], &["again", "--threads", "1"]].concat()).succeeded();
+    assert_eq!(table, shop.read("again/when.csv"));
+    assert!(shop.bytes("out/when.png") == shop.bytes("again/when.png"));
+}
+
+#[test]
 fn what_cannot_be_reproduced() {
     let shop = Workshop::new();
     shop.write("mini.csv", cumida(42, 12));

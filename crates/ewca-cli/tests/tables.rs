@@ -36,7 +36,7 @@ fn words_for_missing_cells() {
     for word in ["NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "None", "null", "NULL", "?", ".", "-"] {
         shop.write("word.csv", table(word));
         assert_eq!(scores(&shop, &["word.csv", "--missing", "mean"]), expected, "{word}");
-        shop.run(&["fit", "word.csv"]).failed_saying(&["line 6, column 'b': the cell is missing", "--missing"]);
+        shop.run(&["fit", "word.csv"]).failed_saying(&["line 6, column 'b': the value is missing", "--missing"]);
     }
     for (word, number) in [("gone", false), ("-99", true)] {
         shop.write("word.csv", table(word));
@@ -85,7 +85,7 @@ fn encodings_and_decimal_marks_are_found_or_given() {
     shop.run(&[&["fit", &file], &label[..]].concat()).failed_saying(&["the text is not UTF-8; pass --encoding latin1"]);
     let file = golden("decimal.csv");
     shop.run(&[&["fit", &file, "--decimal", "."], &label[..]].concat())
-        .failed_saying(&["'1,0' has a comma", "--decimal ,"]);
+        .failed_saying(&["'1,0' contains a comma", "--decimal ,"]);
 }
 
 /// A label is never a text that differs in every row, and numbers that are names or classes are pointed out before they become features.
@@ -102,9 +102,9 @@ fn inspect_points_out_what_is_no_feature() {
     let words: Vec<&str> = run.out.split_whitespace().filter(|word| *word != "\\").collect();
     let words = words.join(" ");
     for part in [
-        "Column 'cluster' has 3 whole numbers: it may be a class (--label)",
-        "Column '#' has another whole number in every row: it may name the samples (--id)",
-        "Column 'id' has another whole number in every row",
+        "Column 'cluster' has only 3 different whole numbers. If these are classes rather than a feature",
+        "Column '#' has a different whole number in every row. If these are sample names rather than a feature, use --id",
+        "Column 'id' has a different whole number in every row",
         "ewca fit odd.csv --id sample --label cluster --ignore patient --ignore '#' --ignore id",
     ] {
         assert!(words.contains(part), "no '{part}' in {words}");
@@ -145,7 +145,7 @@ fn features_of_one_type_of_a_folder() {
     assert_eq!(features(&[]), ["f0", "f1", "f2"]);
     assert_eq!(features(&["--feature-type", "Antibody Capture"]), ["f3", "f4"]);
     shop.run(&["fit", "cells", "--feature-type", "Peaks"]).failed_saying(&[
-        "has no features of the type 'Peaks' for --feature-type",
+        "has no features of type 'Peaks' for --feature-type",
         "it has Gene Expression, Antibody Capture",
     ]);
 }

@@ -1,4 +1,4 @@
-//! The README's five-minute tour, line by line.
+//! The five minutes of the site with the program (docs/start.md), line by line.
 
 mod common;
 
@@ -7,11 +7,11 @@ use std::path::Path;
 use common::{Workshop, exists};
 
 #[test]
-fn the_tour_of_the_readme_works() {
+fn the_tour_of_the_site_works() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
-    let tour = readme.split("\n## ").find(|section| section.starts_with("Five minutes on khan2001")).unwrap();
-    let lines: Vec<&str> = tour.lines().filter_map(|line| line.strip_prefix("    ewca ")).collect();
+    let page = std::fs::read_to_string(root.join("docs/start.md")).unwrap();
+    let tour = page.split("\n## ").find(|section| section.starts_with("The program")).unwrap();
+    let lines: Vec<&str> = tour.lines().filter_map(|line| line.strip_prefix("ewca ")).collect();
     assert!(lines.len() >= 8, "{lines:?}");
 
     let shop = Workshop::new();

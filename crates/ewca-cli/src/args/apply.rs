@@ -8,22 +8,21 @@ use super::job::{NeighboursJob, TransformJob};
 use super::table::TableArgs;
 use super::{examples, values};
 
-/// Give the scores of new samples under a fitted model.
+/// Compute the scores of new samples with a fitted model.
 ///
-/// The table must have the features of the model, in any order: they are matched by name. Its other columns of text are carried
-/// along to the result; other columns of numbers are left out, and named. The columns of --id and --label of the fit are known,
-/// where this table has them too. What the fit did to its table before (--log1p and so on) is done to this one too, and --missing
-/// mean puts in the means of the training data.
+/// The table must have the model's features, in any order: they are matched by name. Other text columns are copied to the result;
+/// other numeric columns are left out, and listed. The fit's --id and --label columns are found by name if this table has them.
+/// The preprocessing of the fit (--log1p and so on) is repeated, and --missing mean fills in the means of the training data.
 #[derive(Debug, Args)]
 #[command(after_help = examples::TRANSFORM)]
 pub struct TransformArgs {
-    /// The model: a model.safetensors, or the folder that holds it
+    /// The model: a model.safetensors file, or the folder that contains it
     model: PathBuf,
 
     /// The table of new samples, in any format that `ewca fit` reads; `-` is standard input
     input: PathBuf,
 
-    /// The file for the scores: .csv, .tsv, .parquet, .arrow or .npy [default: CSV on standard output]
+    /// Write the scores to this file: .csv, .tsv, .parquet, .arrow or .npy [default: CSV on standard output]
     #[arg(short, long, value_name = "FILE", value_parser = values::table_file)]
     output: Option<PathBuf>,
 
@@ -41,20 +40,20 @@ impl TransformArgs {
     }
 }
 
-/// Give the samples that scores stand for: Z U' + mean.
+/// Compute samples from their scores (the inverse of transform).
 ///
-/// Reads scores as `ewca fit` and `ewca transform` write them. The samples come in the units of the fit: after --log1p, --scale
-/// and the like, where the fit had them.
+/// Reads scores as `ewca fit` and `ewca transform` write them, and computes scores x loadings + mean. The result is in the units
+/// of the fit: if the fit used --log1p, --scale and so on, the values are those after these steps.
 #[derive(Debug, Args)]
 #[command(after_help = examples::RECONSTRUCT)]
 pub struct ReconstructArgs {
-    /// The model: a model.safetensors, or the folder that holds it
+    /// The model: a model.safetensors file, or the folder that contains it
     model: PathBuf,
 
-    /// The table of scores, with columns ewca1 .. ewcaK; `-` is standard input
+    /// The table of scores, with columns ewca1 to ewcaK; `-` is standard input
     scores: PathBuf,
 
-    /// The file for the samples: .csv, .tsv, .parquet, .arrow or .npy [default: CSV on standard output]
+    /// Write the samples to this file: .csv, .tsv, .parquet, .arrow or .npy [default: CSV on standard output]
     #[arg(short, long, value_name = "FILE", value_parser = values::table_file)]
     output: Option<PathBuf>,
 
@@ -72,24 +71,25 @@ impl ReconstructArgs {
     }
 }
 
-/// Give the strongest partners of samples: over whom their mass spreads.
+/// List each sample's partners: which samples it is matched with most strongly.
 ///
-/// One row per pair: sample, partner, the partner's label where it is known, and the share of the sample's mass. Training
-/// samples are not their own partners here, though they keep a share.
+/// The output has one row per pair: the sample, its partner, the partner's label (if known) and its share, which says how
+/// strongly the two are matched. All shares of a sample sum to 1, over all samples. A training sample also has a share with
+/// itself, which is not listed.
 #[derive(Debug, Args)]
 #[command(after_help = examples::NEIGHBOURS)]
 pub struct NeighboursArgs {
-    /// The model: a model.safetensors, or the folder that holds it
+    /// The model: a model.safetensors file, or the folder that contains it
     model: PathBuf,
 
     /// A table of new samples [default: the training samples]
     input: Option<PathBuf>,
 
-    /// How many partners of each sample
+    /// How many partners to list for each sample
     #[arg(short, long = "partners", value_name = "M", default_value = "5", value_parser = values::at_least_one)]
     m: usize,
 
-    /// The file for the pairs: .csv, .tsv, .parquet or .arrow [default: CSV on standard output]
+    /// Write the pairs to this file: .csv, .tsv, .parquet or .arrow [default: CSV on standard output]
     #[arg(short, long, value_name = "FILE", value_parser = values::table_file)]
     output: Option<PathBuf>,
 

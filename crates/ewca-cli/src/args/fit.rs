@@ -12,16 +12,16 @@ use super::table::{MetadataArgs, PreprocessingArgs, TableArgs, WeightArgs};
 use super::{examples, values};
 use crate::output::exports::Exports;
 
-/// Find the subspace that keeps each sample close to its neighbours.
+/// Find components, as PCA does, that also keep neighbouring samples together.
 ///
-/// Reads a table with samples in rows and features in columns, centres it, and finds k orthonormal components. Epsilon says how
-/// far each sample's mass spreads over its neighbours (towards 0 the result is PCA); perplexity says the same as a number of
-/// neighbours. Give one of them, or neither.
+/// Reads a table with samples in rows and features in columns, centres it, and finds k components. Perplexity is how many
+/// neighbours each sample is matched with on average. Epsilon sets the same thing in squared units of the data: towards 0 the
+/// result is PCA, and more smoothing gives tighter groups. Give one of the two, or neither.
 #[derive(Debug, Args)]
 #[command(after_help = examples::FIT)]
 pub struct FitArgs {
     /// The table: CSV or TSV (also .gz, .zst, .bz2, .xz or .zip), Excel .xlsx, .npy, .npz, Parquet, Arrow, MATLAB .mat, Matrix Market .mtx, a
-    /// 10x folder or .h5 file, loom, or AnnData .h5ad (also in a Zarr folder, if built with the feature `zarr`); `-` is standard input
+    /// 10x folder or .h5 file, loom, or AnnData .h5ad (also in a Zarr folder); `-` is standard input
     input: PathBuf,
 
     #[command(flatten)]
@@ -61,31 +61,32 @@ pub struct FitArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "The results")]
 struct OutputArgs {
-    /// The folder for the results; it is made if need be
+    /// The folder for the results; it is created if needed
     #[arg(short, long, value_name = "DIR", default_value = "ewca-out")]
     output: PathBuf,
 
-    /// The scores also here: .csv, .tsv, .parquet, .arrow or .npy
+    /// Also write the scores to this file: .csv, .tsv, .parquet, .arrow or .npy
     #[arg(long, value_name = "FILE", value_parser = values::table_file)]
     scores: Option<PathBuf>,
 
-    /// The loadings also here: .csv, .tsv, .parquet, .arrow or .npy
+    /// Also write the loadings to this file: .csv, .tsv, .parquet, .arrow or .npy
     #[arg(long, value_name = "FILE", value_parser = values::table_file)]
     loadings: Option<PathBuf>,
 
-    /// The plan here, as the strongest partners of each sample: .csv, .tsv, .parquet or .arrow
+    /// Write the transport plan (a table of how strongly each sample is matched with every other)
+    /// to this file, as the strongest partners of each sample: .csv, .tsv, .parquet or .arrow
     #[arg(long, value_name = "FILE", value_parser = values::table_file)]
     plan: Option<PathBuf>,
 
-    /// How many partners of each sample go to --plan and --write-anndata
+    /// How many partners of each sample to write with --plan and --write-anndata
     #[arg(long, value_name = "M", default_value = "10", value_parser = values::at_least_one)]
     partners: usize,
 
-    /// The whole plan here, n x n: .npy
+    /// Write the whole plan, n x n, to this file: .npy
     #[arg(long, value_name = "FILE", value_parser = values::npy_file)]
     dense_plan: Option<PathBuf>,
 
-    /// A copy of the .h5ad input with the results in obsm, varm, obsp and uns
+    /// Write a copy of the .h5ad input to this file, with the results in obsm, varm, obsp and uns
     #[arg(long, value_name = "FILE")]
     write_anndata: Option<PathBuf>,
 
@@ -96,15 +97,15 @@ struct OutputArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Long runs")]
 struct CheckpointArgs {
-    /// Keep the state of the fit in this file while it runs
+    /// Save the state of the fit to this file while it runs
     #[arg(long, value_name = "FILE")]
     checkpoint: Option<PathBuf>,
 
-    /// The time between two states, in seconds; 0 keeps every iteration
+    /// Seconds between two saved states; 0 saves every iteration
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = values::seconds, allow_negative_numbers = true)]
     checkpoint_every: f64,
 
-    /// Go on from the state in this file; the result is the same as without the interruption
+    /// Continue from the state saved in this file; the result is the same as without the interruption
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
 }
@@ -130,19 +131,19 @@ impl FitArgs {
         if asked.components() == Components::Auto && (in_parts || distributed) {
             let option = if in_parts { "--in-parts" } else { "--distributed" };
             return Err(format!(
-                "-k auto permutes the features of the whole table, which {option} never holds in one place: find the number with \
-                 `ewca fit -k auto` of some of the samples, and give it with -k"
+                "-k auto needs the whole table in memory, and {option} reads it in parts: find the number with `ewca fit -k \
+                 auto` on some of the samples, then pass it with -k"
             ));
         }
         if output.write_anndata.is_some() && !table.says_anndata(&input) {
             return Err(
-                "--write-anndata adds to a copy of the input, which must be an AnnData file (.h5ad) that is not \
-                        transposed"
+                "--write-anndata copies the input and adds the results to it: the input must be an AnnData file (.h5ad), \
+                 without --transpose"
                     .into(),
             );
         }
         if distributed && output.report.report.is_some() {
-            return Err("--report needs all samples in one process: make it afterwards, with `ewca report`".into());
+            return Err("--report needs all samples in one process: run `ewca report` after the fit".into());
         }
         let limits = Limits::from(limits);
         let CheckpointArgs { checkpoint, checkpoint_every, resume } = checkpoint;

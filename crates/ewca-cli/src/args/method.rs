@@ -10,13 +10,13 @@ use super::values;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "The method")]
 pub struct SpreadArgs {
-    /// How far each sample's mass spreads, in squared units of the data: the larger, the more neighbours count; towards 0 the
-    /// result is PCA
+    /// How strong the smoothing is, in squared units of the data: with a larger value, each sample is matched with more
+    /// neighbours; towards 0 the result is PCA
     #[arg(long, value_name = "E", value_parser = values::positive, allow_negative_numbers = true, conflicts_with = "perplexity")]
     epsilon: Option<f64>,
 
-    /// Over how many samples each one spreads; epsilon is then found for you [default: 5, or 1 + 0.3 (n - 1)
-    /// for less than 15 samples]
+    /// How many neighbours each sample is matched with on average; epsilon is then found for you [default: 5, or 1 + 0.3 (n - 1)
+    /// for fewer than 15 samples]
     #[arg(long, value_name = "P", value_parser = values::above_one, allow_negative_numbers = true)]
     perplexity: Option<f64>,
 }
@@ -36,28 +36,28 @@ impl SpreadArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "The method")]
 pub struct MethodArgs {
-    /// The number of components, or auto: as many as have more variance than chance gives them (parallel analysis: 20 tables whose
-    /// features are permuted)
+    /// The number of components, or auto: as many as explain more variance than chance (parallel analysis with 20 tables whose
+    /// features are shuffled)
     #[arg(short = 'k', long, value_name = "K", default_value = "2", value_parser = values::components)]
     components: Components,
 
-    /// The algorithm; all find the same optimum, lbfgs in the shortest time
+    /// The algorithm; all find the same optimum, and lbfgs is the fastest
     #[arg(long, value_name = "NAME", default_value = "auto")]
     solver: SolverArg,
 
-    /// The relative gradient at which the fit has converged
+    /// The fit has converged when the relative gradient is below this
     #[arg(long, value_name = "T", default_value = "1e-6", value_parser = values::fraction, allow_negative_numbers = true)]
     tolerance: f64,
 
-    /// The largest number of iterations of one attempt
+    /// The most iterations per start
     #[arg(long, value_name = "N", default_value = "1000", value_parser = values::at_least_one)]
     max_iterations: usize,
 
-    /// Further attempts from random subspaces; the lowest loss is kept
+    /// Also start from this many random subspaces, and keep the fit with the lowest loss
     #[arg(long, value_name = "R", default_value = "0")]
     restarts: usize,
 
-    /// The seed of everything random
+    /// The seed for everything random
     #[arg(long, value_name = "S", default_value = "0")]
     seed: u64,
 
@@ -65,11 +65,11 @@ pub struct MethodArgs {
     #[arg(long, value_name = "N", value_parser = values::at_least_one)]
     mm_inner_steps: Option<usize>,
 
-    /// The bound of the plan's smallest eigenvalue, with --solver mm [default: zero]
+    /// The lower bound for the plan's smallest eigenvalue, with --solver mm [default: zero]
     #[arg(long, value_name = "NAME")]
     mm_bound: Option<BoundArg>,
 
-    /// How steps are made orthonormal, with --solver mm [default: qr]
+    /// How components are kept orthonormal, with --solver mm [default: qr]
     #[arg(long, value_name = "NAME")]
     mm_orthonormalisation: Option<OrthonormalisationArg>,
 }
@@ -77,29 +77,29 @@ pub struct MethodArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Many samples")]
 pub struct ManyArgs {
-    /// Read the table part by part instead of holding it: .npy, Parquet or .h5ad. Done without asking for a table that does not fit
-    /// --max-memory, or the memory of the machine
+    /// Read the table in parts instead of loading it: .npy, Parquet or .h5ad. This is automatic for a table that is larger than
+    /// --max-memory or the free memory
     #[arg(long)]
     pub in_parts: bool,
 
-    /// Share the fit with the other processes of an MPI job: mpirun -n 4 ewca fit table.npy --distributed
+    /// Share the fit among the processes of an MPI job: mpirun -n 4 ewca fit table.npy --distributed
     #[arg(long)]
     pub distributed: bool,
 
-    /// Compute all pairs of samples, also those that are too far apart to matter
+    /// Compute all pairs of samples, even those too far apart to matter
     #[arg(long)]
     all_pairs: bool,
 
-    /// Do not begin with fits of fewer samples
+    /// Do not start from a fit of fewer samples
     #[arg(long)]
     no_coarse_start: bool,
 
-    /// Solve all plans in double precision, also those that need not be accurate yet
+    /// Compute all plans in double precision, even early ones that need not be accurate
     #[arg(long)]
     double_precision: bool,
 
-    /// Approximate the kernel by this many landmarks, some of the samples: for a million samples and more, with perplexities well
-    /// above samples / LANDMARKS. The result is approximate, and says so; its error is estimated by exact rows
+    /// Approximate the fit with this many landmarks (a subset of the samples): for a million samples or more, with a perplexity
+    /// well above samples / LANDMARKS. The result is marked as approximate, and its error is estimated on exact rows of the plan
     #[arg(long, value_name = "LANDMARKS", value_parser = values::at_least_two)]
     approximate: Option<usize>,
 }
@@ -121,7 +121,7 @@ pub struct SplitArgs {
     #[arg(long, value_name = "N", default_value = "100", value_parser = values::at_least_one)]
     splits: usize,
 
-    /// The number of splits of each train half
+    /// The number of splits within each training half
     #[arg(long, value_name = "N", default_value = "20", value_parser = values::at_least_one)]
     inner_splits: usize,
 }
@@ -139,8 +139,8 @@ pub struct LimitArgs {
     #[arg(long, value_name = "T", value_parser = values::thread_count)]
     threads: Option<usize>,
 
-    /// The most memory to use, such as 8GiB or 500MB; what needs more is refused (`ewca fit` reads large tables in parts first)
-    /// [default: what is free]
+    /// The most memory to use, such as 8GiB or 500MB; a fit that needs more is refused (`ewca fit` first tries to read the table
+    /// in parts) [default: what is free]
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     max_memory: Option<usize>,
 }
@@ -148,8 +148,8 @@ pub struct LimitArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "The run")]
 pub struct EndingArgs {
-    /// End with exit code 0 instead of 3 where results are written but did not converge, or have collapsed: for pipelines that look
-    /// at the results themselves
+    /// Exit with code 0 instead of 3 when the results did not converge or have collapsed: for pipelines that check the results
+    /// themselves
     #[arg(long)]
     pub allow_unconverged: bool,
 }
@@ -168,11 +168,11 @@ enum SolverArg {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum BoundArg {
-    /// The eigenvalue itself: n x n work in every iteration
+    /// The exact eigenvalue: n x n work in every iteration
     Exact,
     /// Gershgorin's -1/n
     Gershgorin,
-    /// 0: valid, tighter and free
+    /// Zero: valid, tighter, and costs nothing
     Zero,
 }
 
@@ -180,7 +180,7 @@ enum BoundArg {
 enum OrthonormalisationArg {
     /// QR factorisation
     Qr,
-    /// Polar factor: the nearest orthonormal frame
+    /// Polar decomposition: the nearest orthonormal components
     Polar,
 }
 
@@ -211,7 +211,7 @@ impl Asked {
         self.method.components.expected()
     }
 
-    /// The seed of everything random.
+    /// The seed for everything random.
     pub fn seed(&self) -> u64 {
         self.method.seed
     }
@@ -239,7 +239,7 @@ impl MethodArgs {
             ("--mm-orthonormalisation", self.mm_orthonormalisation.is_some()),
         ];
         if let (true, Some((option, _))) = (self.solver != SolverArg::Mm, given.iter().find(|(_, given)| *given)) {
-            return Err(format!("{option} is an option of --solver mm: add --solver mm, or leave {option} out"));
+            return Err(format!("{option} works only with --solver mm: add --solver mm, or remove {option}"));
         }
         Ok(match self.solver {
             SolverArg::Auto => Solver::Auto,

@@ -13,6 +13,7 @@ mod show;
 mod table;
 pub mod values;
 
+use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::io::Write as _;
 
@@ -35,46 +36,44 @@ use crate::console::failure::Failure;
 use crate::console::outcome::CLOSED_PIPE;
 use crate::console::terminal::{Console, Verbosity, printable};
 
-/// Reads the command line. Wrong usage ends the program with exit code 2 and a message.
-pub fn parse() -> Request {
-    let arguments: Vec<std::ffi::OsString> = std::env::args_os().collect();
-    let json = arguments.iter().any(|argument| argument == "--json");
-    let quit = |error: clap::Error| -> ! {
-        // Help and version are no errors, and stay text.
-        if json && error.use_stderr() {
-            let text = error.to_string();
-            let problem = text.trim_start_matches("error: ").split("\n\n").next().unwrap_or_default();
-            Console { verbosity: Verbosity::Normal, json }.fail(2, &problem.replace('\n', " "));
-            std::process::exit(2);
-        }
-        if error.use_stderr() {
-            // Names on the command line may come from a folder that somebody else has filled.
-            let text = error.render();
-            let styled = std::io::stderr().is_terminal();
-            let text = if styled { text.ansi().to_string() } else { text.to_string() };
-            eprint!("{}", printable(&text, styled));
-            std::process::exit(2);
-        }
-        match error.print().and_then(|()| std::io::stdout().flush()) {
-            Ok(()) => std::process::exit(0),
-            Err(source) => {
-                let failure = Failure::Print { source };
-                if failure.code() != CLOSED_PIPE {
-                    Console { verbosity: Verbosity::Normal, json }.fail(failure.code(), &failure.to_string());
-                }
-                std::process::exit(failure.code().into());
-            }
-        }
-    };
-    let cli = Cli::try_parse_from(arguments).unwrap_or_else(|error| quit(error));
+/// Reads the command line. The error is the exit code, after what there is to say was said: wrong usage, help, the version.
+pub fn parse(words: Vec<OsString>) -> Result<Request, u8> {
+    let json = words.iter().any(|word| word == "--json");
+    let cli = Cli::try_parse_from(words).map_err(|error| say(&error, json))?;
     let console = cli.messages.console();
     ewca_io::write_raw_text(cli.messages.raw_text);
     let name = cli.command.name();
     let overwrite = cli.files.overwrite;
     match cli.command.into_job(overwrite) {
-        Ok(job) => Request { console, overwrite, job },
-        Err(problem) => quit(wrong_usage(name, &problem)),
+        Ok(job) => Ok(Request { console, overwrite, job }),
+        Err(problem) => Err(say(&wrong_usage(name, &problem), json)),
     }
+}
+
+/// Says why there is nothing to do, and gives the exit code.
+fn say(error: &clap::Error, json: bool) -> u8 {
+    const WRONG_USAGE: u8 = 2;
+    // Help and version are no errors, and stay text.
+    if json && error.use_stderr() {
+        let text = error.to_string();
+        let problem = text.trim_start_matches("error: ").split("\n\n").next().unwrap_or_default();
+        Console { verbosity: Verbosity::Normal, json }.fail(WRONG_USAGE, &problem.replace('\n', " "));
+        return WRONG_USAGE;
+    }
+    if error.use_stderr() {
+        // Names on the command line may come from a folder that somebody else has filled.
+        let text = error.render();
+        let styled = std::io::stderr().is_terminal();
+        let text = if styled { text.ansi().to_string() } else { text.to_string() };
+        eprint!("{}", printable(&text, styled));
+        return WRONG_USAGE;
+    }
+    let Err(source) = error.print().and_then(|()| std::io::stdout().flush()) else { return 0 };
+    let failure = Failure::Print { source };
+    if failure.code() != CLOSED_PIPE {
+        Console { verbosity: Verbosity::Normal, json }.fail(failure.code(), &failure.to_string());
+    }
+    failure.code()
 }
 
 /// The whole command line, for completions and manual pages.
@@ -110,7 +109,8 @@ struct Cli {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Files")]
 struct FileArgs {
-    /// Replace files that this program did not write; without it they are kept, and the run is refused. Inputs are never replaced
+    /// Replace existing files even if this program did not write them; otherwise the program stops without
+    /// touching them. Inputs are never replaced
     #[arg(long, global = true)]
     overwrite: bool,
 }
@@ -118,20 +118,20 @@ struct FileArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Messages")]
 struct MessageArgs {
-    /// Say more: solver, kernel passes, time and memory
+    /// Print more: solver, kernel passes, time and memory
     #[arg(short, long, global = true, conflicts_with = "quiet")]
     verbose: bool,
 
-    /// Say nothing but warnings and errors
+    /// Print only warnings and errors
     #[arg(short, long, global = true)]
     quiet: bool,
 
-    /// Messages for programs: one JSON object per line
+    /// Print messages as JSON for other programs, one object per line
     #[arg(long, global = true)]
     json: bool,
 
-    /// Write names to .csv and .tsv as they are. Without this, text that a spreadsheet would run as a formula gets an
-    /// apostrophe in front (taken off again where the file is read)
+    /// Write names to .csv and .tsv unchanged. Otherwise, text that a spreadsheet would run as a formula gets an apostrophe in
+    /// front (removed again when ewca reads the file)
     #[arg(long, global = true)]
     raw_text: bool,
 }

@@ -11,26 +11,27 @@ use super::table::{MetadataArgs, PreprocessingArgs, TableArgs, WeightArgs};
 use super::values::Numbers;
 use super::{examples, values};
 
-/// Fit along a sequence of epsilons, and say where the components collapse.
+/// Fit with a series of epsilons, and report where the fit collapses.
 ///
-/// Epsilon says how far each sample's mass spreads over its neighbours (towards 0 the result is PCA); perplexity says the same
-/// as a number of neighbours. Each fit starts from its neighbour with the smaller epsilon.
+/// Perplexity is how many neighbours each sample is matched with on average. Epsilon sets the same thing in squared units of the
+/// data: towards 0 the result is PCA. Where epsilon is too large, the fit has collapsed: smoothing is too strong, and the
+/// components no longer reflect the data. Each fit starts from the fit with the next smaller epsilon.
 #[derive(Debug, Args)]
 #[command(after_help = examples::PATH)]
 pub struct PathArgs {
     /// The table, in any format that `ewca fit` reads; `-` is standard input
     input: PathBuf,
 
-    /// The epsilons: FROM:TO:COUNT (a constant factor apart), or a list such as 5,10,50 [default: 20 from PCA to just past the
-    /// collapse]
+    /// The epsilons: FROM:TO:COUNT (evenly spaced on a log scale), or a list such as 5,10,50 [default: 20, from PCA to just
+    /// beyond the collapse]
     #[arg(long, value_name = "RANGE", value_parser = values::epsilons, conflicts_with = "perplexities", allow_hyphen_values = true)]
     epsilons: Option<Numbers>,
 
-    /// The perplexities instead, such as 2,5,10
+    /// Perplexities instead of epsilons, such as 2,5,10
     #[arg(long, value_name = "LIST", value_parser = values::perplexities, allow_hyphen_values = true)]
     perplexities: Option<Numbers>,
 
-    /// The file for the table: .csv, .tsv, .parquet, .arrow or .npy
+    /// Write the table to this file: .csv, .tsv, .parquet, .arrow or .npy
     #[arg(short, long, value_name = "FILE", default_value = "ewca-out/path.csv", value_parser = values::table_file)]
     output: PathBuf,
 

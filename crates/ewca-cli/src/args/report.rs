@@ -9,33 +9,33 @@ use super::method::LimitArgs;
 use super::table::{MetadataArgs, TableArgs};
 use super::{examples, values};
 
-/// Make one HTML file that shows what a fit found.
+/// Make an interactive report of a fit: one HTML file.
 ///
-/// The file opens in a browser from disk, without a network: the embedding (PCA, EWCA, barycentric) to turn, zoom, colour and
-/// select in, the plan, the loadings, the certificate, and how classes are kept apart. `ewca fit`, `path` and `demo` write the
-/// same with --report.
+/// The file opens in any browser and needs no network. It shows the samples as points to turn, zoom, colour and select (for PCA,
+/// EWCA, and EWCA with each sample at the mean of its partners), the transport plan, the loadings, how accurate the fit is, and
+/// how well the classes are separated. `ewca fit`, `path` and `demo` write the same report with --report.
 #[derive(Debug, Args)]
 #[command(after_help = examples::REPORT)]
 pub struct ReportArgs {
-    /// The model: a model.safetensors, or the folder that holds it
+    /// The model: a model.safetensors file, or the folder that contains it
     model: PathBuf,
 
-    /// The table that the model was fitted on, read with the same options; `-` is standard input
+    /// The table that the model was fitted on, with the same options as in the fit; `-` is standard input
     input: PathBuf,
 
-    /// The file for the report
+    /// Write the report to this file
     #[arg(short, long, value_name = "FILE", default_value = "ewca-out/report.html", value_parser = values::html_file)]
     output: PathBuf,
 
-    /// Fit a path too, 20 epsilons from PCA to just past the collapse, and show it with a slider
+    /// Also fit 20 epsilons, from PCA to just beyond the collapse, and show them with a slider
     #[arg(long)]
     path: bool,
 
-    /// t-SNE of the scores as a further view (up to 3000 samples)
+    /// Also show t-SNE of the scores (up to 3000 samples)
     #[arg(long)]
     tsne: bool,
 
-    /// The embedding for MultiQC too, in a file named like run1_mqc.json
+    /// Also write the embedding for MultiQC, to a file with a name such as run1_mqc.json
     #[arg(long, value_name = "FILE", value_parser = values::multiqc_file)]
     multiqc: Option<PathBuf>,
 
@@ -65,11 +65,11 @@ impl ReportArgs {
 
 #[derive(Debug, Args)]
 pub struct ReportOutput {
-    /// A report here, one .html file to look at in a browser
+    /// Write a report to this file: one .html file for your browser
     #[arg(long, value_name = "FILE", value_parser = values::html_file)]
     pub report: Option<PathBuf>,
 
-    /// With --report: t-SNE of the scores as a further view (up to 3000 samples)
+    /// With --report: also show t-SNE of the scores (up to 3000 samples)
     #[arg(long, requires = "report")]
     tsne: bool,
 }

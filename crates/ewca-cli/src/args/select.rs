@@ -10,34 +10,35 @@ use super::table::{MetadataArgs, PreprocessingArgs, TableArgs, WeightArgs};
 use super::values::{CountsOrAuto, Numbers};
 use super::{examples, values};
 
-/// Choose k and epsilon by how well nearest neighbours in the scores tell the classes of --label.
+/// Choose k and epsilon by how well nearest neighbours predict the classes of --label.
 ///
-/// The protocol of the paper: the subspaces are found on all samples, without labels; for each of many stratified 50/50 splits
-/// epsilon is chosen on splits of the train half alone, and the test half is classified by its nearest neighbour. Without
-/// --label there is nothing to measure, and a rule of thumb is given as such.
+/// Follows the protocol of the paper. The components are fitted on all samples, without labels. Then the samples are split in
+/// half many times, with classes in proportion; epsilon is chosen on the training half alone, and each sample of the test half
+/// gets the class of its nearest neighbour in the training half. Without --label there is nothing to measure, and you get a rule
+/// of thumb.
 #[derive(Debug, Args)]
 #[command(after_help = examples::SELECT)]
 pub struct SelectArgs {
     /// The table, in any format that `ewca fit` reads; `-` is standard input
     input: PathBuf,
 
-    /// The numbers of components: a range such as 4..12, a list such as 3,5,10, or auto: from 1 to as many as have more variance
-    /// than chance gives them (parallel analysis: 20 tables whose features are permuted)
+    /// The numbers of components: a range such as 4..12, a list such as 3,5,10, or auto: from 1 to as many as explain more
+    /// variance than chance (parallel analysis with 20 tables whose features are shuffled)
     #[arg(short = 'k', long, value_name = "RANGE", default_value = "2..10", value_parser = values::counts_or_auto)]
     components: CountsOrAuto,
 
-    /// The epsilons: FROM:TO:COUNT (a constant factor apart), or a list such as 5,10,50 [default: 20, from the variances]
+    /// The epsilons: FROM:TO:COUNT (evenly spaced on a log scale), or a list such as 5,10,50 [default: 20, chosen from the variances]
     #[arg(long, value_name = "RANGE", value_parser = values::epsilons, allow_hyphen_values = true)]
     epsilons: Option<Numbers>,
 
     #[command(flatten)]
     splits: SplitArgs,
 
-    /// The seed of the splits
+    /// The seed for the splits
     #[arg(long, value_name = "S", default_value = "0")]
     seed: u64,
 
-    /// The file for the table: .csv, .tsv, .parquet or .arrow
+    /// Write the table to this file: .csv, .tsv, .parquet or .arrow
     #[arg(short, long, value_name = "FILE", default_value = "ewca-out/select.csv", value_parser = values::table_file)]
     output: PathBuf,
 

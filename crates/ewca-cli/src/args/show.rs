@@ -9,13 +9,13 @@ use super::job::TableJob;
 use super::table::{MetadataArgs, TableArgs};
 use super::{examples, values};
 
-/// Say what is in a file: a table in any format, or a model.
+/// Show what is in a file: a table in any format, or a model.
 ///
-/// Shape, types, names, missing cells and range, and the command to go on with.
+/// Shows its shape, types, names, missing values and range, and the command to run next.
 #[derive(Debug, Args)]
 #[command(after_help = examples::INSPECT)]
 pub struct InspectArgs {
-    /// The file, or a 10x folder (or a Zarr folder, if built with the feature `zarr`)
+    /// The file, or a 10x or Zarr folder
     file: PathBuf,
 
     #[command(flatten)]
@@ -31,27 +31,27 @@ impl InspectArgs {
     }
 }
 
-/// Show the method at work on data that come with the program.
+/// Try EWCA on data that come with the program.
 ///
-/// The data are 63 tumour samples of four kinds with 2308 gene expressions each (Khan et al. 2001), and 20 further samples to
-/// try the result on. Fits five components, compares them with PCA, and writes the same files as `ewca fit`,
-/// and report.html, which shows them with a path of 20 epsilons.
+/// The data are 63 tumour samples of four types with 2308 genes each (Khan et al. 2001), and 20 more samples to test the result
+/// on. Fits five components, compares them with PCA, writes the same files as `ewca fit`, and makes report.html, which shows them
+/// and a series of 20 epsilons.
 ///
-/// Epsilon says how far each sample's mass spreads over its neighbours; perplexity says the same as a number of neighbours. The
-/// demonstration uses the default perplexity, 5.
+/// Perplexity is how many neighbours each sample is matched with on average. Epsilon sets the same thing in squared units of the
+/// data: towards 0 the result is PCA. The demo uses the default perplexity, 5.
 #[derive(Debug, Args)]
 #[command(after_help = examples::DEMO)]
 pub struct DemoArgs {
-    /// The folder for the results; it is made if need be
+    /// The folder for the results; it is created if needed
     #[arg(short, long, value_name = "DIR", default_value = "ewca-out/demo")]
     pub output: PathBuf,
 
-    /// The file for the report [default: report.html in the folder]
+    /// Write the report to this file [default: report.html in the folder]
     #[arg(long, value_name = "FILE", value_parser = values::html_file)]
     pub report: Option<PathBuf>,
 }
 
-/// Print the completions of a shell.
+/// Print tab completions for your shell.
 #[derive(Debug, Args)]
 #[command(after_help = examples::COMPLETIONS)]
 pub struct CompletionsArgs {
@@ -63,7 +63,7 @@ pub struct CompletionsArgs {
 #[derive(Debug, Args)]
 #[command(after_help = examples::MAN)]
 pub struct ManArgs {
-    /// A folder for the pages of all commands; it is made if need be
+    /// A folder for the pages of all commands; it is created if needed
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
 }

@@ -14,28 +14,28 @@ use crate::input::table::{Input, Meaning, Weighting};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "The table")]
 pub struct TableArgs {
-    /// A column of what is known of the samples, such as their classes; it is no feature. May be given several times: the first is
-    /// what samples are coloured and judged by
+    /// A column that describes the samples, such as their class or batch; not used as a feature. Can be given several times: the
+    /// first one sets the colours, and the classes in reports and `ewca select`
     #[arg(long, value_name = "COLUMN")]
     label: Vec<String>,
 
-    /// The column that names the samples; it is no feature [default: the file's own names, or row numbers from 1]
+    /// The column with the sample names; not used as a feature [default: the row names of the file, or row numbers from 1]
     #[arg(long, value_name = "COLUMN")]
     id: Option<String>,
 
-    /// A column to leave out; may be given several times
+    /// A column to leave out; can be given several times
     #[arg(long, value_name = "COLUMN")]
     ignore: Vec<String>,
 
-    /// Use only the rows with this text in this column, which is then no feature
+    /// Use only the rows that have this text in this column; the column is not used as a feature
     #[arg(long = "where", value_name = "COLUMN=TEXT", value_parser = values::condition)]
     only: Option<(String, String)>,
 
-    /// What to do with missing cells (empty, NA, N/A, #N/A, NaN, None, null, ? . or -)
+    /// What to do with missing values (empty, NA, N/A, #N/A, NaN, None, null, ? . or -)
     #[arg(long, value_name = "HOW", default_value = "error")]
     missing: MissingArg,
 
-    /// A word, or a number, that stands for a missing cell of a text table, beside the usual ones; may be given several times
+    /// Another word or number that means a missing value in a text table, such as -999; can be given several times
     #[arg(long, value_name = "WORD", allow_hyphen_values = true)]
     missing_values: Vec<String>,
 
@@ -47,37 +47,37 @@ pub struct TableArgs {
     #[arg(long, value_name = "NAME", visible_aliases = ["variable", "layer", "sheet"])]
     array: Option<String>,
 
-    /// The type of features to keep of a 10x file or folder that has several [default: Gene Expression]
+    /// The type of features to keep from a 10x file or folder that has several [default: Gene Expression]
     #[arg(long, value_name = "TYPE")]
     feature_type: Option<String>,
 
-    /// The format: csv npy npz parquet arrow mat mtx 10x h5ad [default: found in the file]
+    /// The format: csv npy npz parquet arrow mat mtx 10x h5ad [default: detected]
     #[arg(long, value_name = "NAME", value_parser = values::format)]
     format: Option<Format>,
 
-    /// The first line of a text table holds data, not names
+    /// The first line of a text table contains data, not column names
     #[arg(long)]
     no_header: bool,
 
-    /// What separates the cells of a text table: , ; | tab or space [default: found in the text]
+    /// What separates the columns of a text table: , ; | tab or space [default: detected]
     #[arg(long, value_name = "CHARACTER", value_parser = values::delimiter)]
     delimiter: Option<u8>,
 
-    /// The decimal mark of a text table: . or , [default: found in the text]
+    /// The decimal mark of a text table: . or , [default: detected]
     #[arg(long, value_name = "MARK", value_parser = values::decimal)]
     decimal: Option<u8>,
 
-    /// The encoding of a text table, such as latin1 or utf-16 [default: UTF-8, or UTF-16 where the text begins with its mark]
+    /// The encoding of a text table, such as latin1 or utf-16 [default: UTF-8, or UTF-16 if the file starts with its byte-order mark]
     #[arg(long, value_name = "NAME")]
     encoding: Option<String>,
 }
 
-/// What is known of the samples, in a file of its own.
+/// Annotations of the samples, in a file of its own.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "The table")]
 pub struct MetadataArgs {
-    /// A table (.csv, .tsv or .xlsx, also compressed) of what is known of the samples: one row each, in any order, joined by the names
-    /// of the samples. All its columns go to the results; --label may name some
+    /// A table that describes the samples (.csv, .tsv or .xlsx, also compressed): one row per sample, in any order, matched by
+    /// the sample names. All its columns are used in the results; --label can name some of them
     #[arg(long, value_name = "FILE", value_parser = values::metadata_file)]
     metadata: Option<PathBuf>,
 }
@@ -86,11 +86,11 @@ pub struct MetadataArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "The table")]
 pub struct WeightArgs {
-    /// The column that holds what each sample weighs, in any unit; it is not used as a feature. Perplexities count samples
+    /// The column with the weight of each sample, in any unit; not used as a feature. Perplexity counts each sample once
     #[arg(long, value_name = "COLUMN", visible_alias = "weight", conflicts_with = "counts")]
     weights: Option<String>,
 
-    /// The column that holds how many samples each one stands for; it is not used as a feature. Perplexities count each so often
+    /// The column that says how many samples each row stands for; not used as a feature. Perplexity counts each row that many times
     #[arg(long, value_name = "COLUMN")]
     counts: Option<String>,
 }
@@ -104,18 +104,18 @@ impl WeightArgs {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum MissingArg {
-    /// Refuse the table, naming the first missing cell
+    /// Stop, and show the first missing value
     Error,
-    /// Leave out rows with missing cells
+    /// Leave out rows (samples) with missing values
     DropRows,
-    /// Leave out columns with missing cells
+    /// Leave out columns (features) with missing values
     DropColumns,
-    /// Put the column's mean in their place; where a model is applied, its mean in the training data
+    /// Replace them with the mean of the column; for new samples, with its mean in the training data
     Mean,
 }
 
 impl TableArgs {
-    /// The table at `input`, with what is known of its samples elsewhere.
+    /// The table at `input`, with annotations of its samples from elsewhere.
     pub fn into_job_with(self, metadata: MetadataArgs, input: PathBuf, max_memory: Option<usize>) -> TableJob {
         let metadata = metadata.metadata.map(MetadataJob::named);
         TableJob { metadata, ..self.into_job(input, max_memory) }
@@ -175,13 +175,13 @@ impl TableArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Preprocessing (in this order; the model remembers it)")]
+#[command(next_help_heading = "Preprocessing (in this order; saved in the model)")]
 pub struct PreprocessingArgs {
     /// Scale every sample to this total, such as 1e4
     #[arg(long, value_name = "TOTAL", value_parser = values::positive, allow_negative_numbers = true)]
     normalize_total: Option<f64>,
 
-    /// Take ln(1 + x) of every number
+    /// Take ln(1 + x) of every value
     #[arg(long)]
     log1p: bool,
 

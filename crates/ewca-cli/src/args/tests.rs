@@ -78,7 +78,7 @@ fn the_number_of_components_may_be_left_to_the_data() {
     assert_eq!(job.asked.params(6), Ewca::params(6).seed(4).epsilon(2.0));
     for option in ["--in-parts", "--distributed"] {
         let problem = fit(&["data.npy", "-k", "auto", option]).unwrap_err();
-        assert!(problem.contains(option) && problem.contains("give it with -k"), "{problem}");
+        assert!(problem.contains(option) && problem.contains("pass it with -k"), "{problem}");
     }
 }
 

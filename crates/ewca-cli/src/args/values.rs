@@ -99,20 +99,20 @@ pub fn table_file(text: &str) -> Result<PathBuf, String> {
         Some("csv" | "tsv" | "tab" | "txt") => Ok(text.into()),
         Some("parquet" | "pq" | "arrow" | "feather" | "npy") if plain == name => Ok(text.into()),
         _ if text == "-" => Ok(text.into()),
-        _ => Err("expected a name that ends in .csv, .tsv, .csv.gz, .csv.zst, .parquet, .arrow or .npy".into()),
+        _ => Err("expected a file name that ends in .csv, .tsv, .csv.gz, .csv.zst, .parquet, .arrow or .npy".into()),
     }
 }
 
 /// A table of what is known of samples: standard input is for the table itself.
 pub fn metadata_file(text: &str) -> Result<PathBuf, String> {
-    if text == "-" { Err("expected a file; standard input is for the table".into()) } else { Ok(text.into()) }
+    if text == "-" { Err("expected a file; standard input is used for the table".into()) } else { Ok(text.into()) }
 }
 
 /// A file for a NumPy array.
 pub fn npy_file(text: &str) -> Result<PathBuf, String> {
     match text.to_ascii_lowercase().ends_with(".npy") {
         true => Ok(text.into()),
-        false => Err("expected a name that ends in .npy".into()),
+        false => Err("expected a file name that ends in .npy".into()),
     }
 }
 
@@ -121,7 +121,7 @@ pub fn html_file(text: &str) -> Result<PathBuf, String> {
     let name = text.to_ascii_lowercase();
     match name.ends_with(".html") || name.ends_with(".htm") {
         true => Ok(text.into()),
-        false => Err("expected a name that ends in .html".into()),
+        false => Err("expected a file name that ends in .html".into()),
     }
 }
 
@@ -129,7 +129,7 @@ pub fn html_file(text: &str) -> Result<PathBuf, String> {
 pub fn multiqc_file(text: &str) -> Result<PathBuf, String> {
     match text.ends_with("_mqc.json") {
         true => Ok(text.into()),
-        false => Err("expected a name that ends in _mqc.json, which MultiQC looks for".into()),
+        false => Err("expected a file name that ends in _mqc.json, so that MultiQC finds it".into()),
     }
 }
 

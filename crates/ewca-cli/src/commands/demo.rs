@@ -23,8 +23,8 @@ use crate::output::covariates::Covariates;
 use crate::output::results::{ResultsFolder, component_name};
 use crate::output::summary::{DataSource, Summary, Times};
 
-/// 83 tumour samples x 2308 gene expressions: see data/khan2001.md.
-const DATA: &[u8] = include_bytes!("../../../../data/khan2001.csv.gz");
+/// 83 tumour samples x 2308 gene expressions: see data/khan2001.md of this crate.
+const DATA: &[u8] = include_bytes!("../../data/khan2001.csv.gz");
 /// The name of the data in the folder of results.
 pub const FILE: &str = "khan2001.csv.gz";
 const COMPONENTS: usize = 5;
@@ -192,9 +192,9 @@ fn spreads(
 
 fn introduction(train: &Dataset, test: &Dataset) -> String {
     format!(
-        "khan2001: {} tumour samples of four kinds x {} gene expressions\n\
+        "khan2001: {} tumour samples of four types x {} genes\n\
          (Burkitt lymphoma BL, Ewing sarcoma EWS, neuroblastoma NB,\n\
-         rhabdomyosarcoma RMS), and {} further samples to try the result on.\n",
+         rhabdomyosarcoma RMS), and {} new samples to test the result on.\n",
         train.rows(),
         train.columns(),
         test.rows()
@@ -203,8 +203,8 @@ fn introduction(train: &Dataset, test: &Dataset) -> String {
 
 fn the_fit(model: &Model, times: Times) -> String {
     format!(
-        "\nEWCA with {COMPONENTS} components, {} after {} iterations in {}.\nEpsilon {} was found so that each sample \
-         spreads over about {:.0} samples\n(perplexity {}, the default).\n\n{}",
+        "\nEWCA with {COMPONENTS} components, {} after {} iterations in {}.\nEpsilon is {}: each sample is matched with about \
+         {:.0} neighbours\n(perplexity {}, the default).\n\n{}",
         how_it_ended(model),
         model.iterations(),
         time(times.fit),
@@ -219,13 +219,13 @@ fn the_fit(model: &Model, times: Times) -> String {
 /// tell the classes apart is for the data to say, so the table shows several spreads.
 fn against_pca(spreads: &[Spread], train: &Dataset, test: &Dataset) -> String {
     let mut text = format!(
-        "\nHow far should a sample spread? PCA is the limit where it keeps to itself:\n\n  {:<16}{:>10}{:>20}{:>20}\n  \
+        "\nHow many neighbours are best? PCA matches each sample with itself only:\n\n  {:<16}{:>10}{:>20}{:>20}\n  \
          {:<16}{:>10}{:>20}{:>20}\n",
-        "spread over",
+        "perplexity",
         "variance",
         "wrong neighbours",
         "right classes",
-        "samples",
+        "",
         "explained",
         format!("among the {}", train.rows()),
         format!("of the {} new", test.rows())
@@ -239,8 +239,8 @@ fn against_pca(spreads: &[Spread], train: &Dataset, test: &Dataset) -> String {
         let _ = writeln!(text, "  {name:<16}{variance:>10}{wrong:>20}{right:>20}");
     }
     text.push_str(
-        "\n  Wrong neighbours: samples whose nearest other sample (by the scores) is of\n  another class. Right classes: \
-         new samples whose nearest sample shares theirs.\n",
+        "\n  Wrong neighbours: samples whose nearest sample (by the scores) has another\n  class. Right classes: new samples whose \
+         nearest sample has the same class.\n",
     );
     text
 }
@@ -264,7 +264,7 @@ fn scatter(model: &Model, train: &Dataset, test: &Dataset) -> Result<String, Fai
     }
     let legend: Vec<String> = letters.iter().map(|(class, letter)| format!("{letter} {class}")).collect();
     Ok(format!(
-        "\n{}  {}; small letters: new samples; *: mixed\n",
+        "\n{}  {}; lower case: new samples; *: several classes\n",
         plot.drawn(&component_name(0), &component_name(1)),
         legend.join(", ")
     ))
@@ -273,7 +273,10 @@ fn scatter(model: &Model, train: &Dataset, test: &Dataset) -> Result<String, Fai
 /// To whom the plan sends the mass of the first sample of each class.
 fn partners(model: &Model, train: &Dataset) -> String {
     let (plan, labels) = (model.plan(), train.labels());
-    let mut text = String::from("\nThe plan tells who is close to whom. Strongest partners, with their share:\n\n");
+    let mut text = String::from(
+        "\nThe transport plan says how strongly each sample is matched with every other.\nStrongest \
+                                 partners of four samples, with their shares:\n\n",
+    );
     let mut shown: Vec<&str> = Vec::new();
     for (sample, label) in labels.iter().enumerate() {
         if shown.len() == SHOWN_SAMPLES || shown.contains(&label.as_str()) {
@@ -295,7 +298,7 @@ fn partners(model: &Model, train: &Dataset) -> String {
             shares.iter().zip(labels).filter(|(_, label)| **label == labels[i]).map(|(share, _)| share).sum::<f64>()
         })
         .sum();
-    let _ = writeln!(text, "\n  {} of all mass stays within its class.", percent(own / labels.len() as f64));
+    let _ = writeln!(text, "\n  {} of all matching is within a class.", percent(own / labels.len() as f64));
     text
 }
 
@@ -309,7 +312,7 @@ fn what_next(folder: &ResultsFolder, report: &Path) -> String {
         .in_lines(2);
     let (folder, report) = (folder.path().display(), report.display());
     format!(
-        "\nWritten to {folder}: scores.csv, loadings.csv,\nmodel.safetensors, summary.json, and the data.\nLook at it all in a browser: \
-         {report}\nThe same by hand:\n\n{command}\n"
+        "\nWritten to {folder}: scores.csv, loadings.csv,\nmodel.safetensors, summary.json, and the data.\nOpen in a browser: \
+         {report}\nTo run the same fit yourself:\n\n{command}\n"
     )
 }

@@ -46,7 +46,7 @@ pub fn run(job: &EvidenceJob, console: Console) -> Result<Outcome, Failure> {
         return Ok(Outcome::Interrupted);
     };
     if rows.is_empty() {
-        let problem = "no set has more dimensions than components; choose a smaller -k".into();
+        let problem = "no data set has more dimensions than components; choose a smaller -k".into();
         return Err(Failure::Unfit { file, problem });
     }
     let summaries = summaries(&rows);
@@ -63,20 +63,20 @@ pub fn run(job: &EvidenceJob, console: Console) -> Result<Outcome, Failure> {
 fn read_sets(folder: &Path) -> Result<Vec<EvidenceSet>, Failure> {
     let list = folder.join(LIST);
     let wrong = |problem: String| Failure::Unfit { file: list.display().to_string(), problem };
-    let again = format!("fill the folder with: python3 {SCRIPT} {}", folder.display());
+    let again = format!("download the data sets with: python3 {SCRIPT} {}", folder.display());
     let text = fs::read_to_string(&list).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => wrong(format!("is not there; {again}")),
+        ErrorKind::NotFound => wrong(format!("does not exist; {again}")),
         _ => wrong(format!("cannot be read: {error}")),
     })?;
     let mut lines = text.lines();
     if lines.next() != Some("name,study,samples,features,sha256") {
-        return Err(wrong(format!("is no list of sets; {again}")));
+        return Err(wrong(format!("is not a list of data sets; {again}")));
     }
     lines
         .enumerate()
         .map(|(at, line)| match line.split(',').collect::<Vec<_>>()[..] {
             [name, study, _, _, sum] => read_set(folder, name, study, sum, &again),
-            _ => Err(wrong(format!("line {}: expected 5 cells; {again}", at + 2))),
+            _ => Err(wrong(format!("line {}: expected 5 columns; {again}", at + 2))),
         })
         .collect()
 }
@@ -87,7 +87,7 @@ fn read_set(folder: &Path, name: &str, study: &str, sum: &str, again: &str) -> R
     let bytes = fs::read(&path).map_err(|error| wrong(format!("cannot be read: {error}; {again}")))?;
     let found: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
     if found != sum {
-        return Err(wrong(format!("is not the file that {LIST} names: its SHA-256 is {found}; {again}")));
+        return Err(wrong(format!("is not the file listed in {LIST}: its SHA-256 is {found}; {again}")));
     }
     let options = ReadOptions { label: Some("label".into()), ..ReadOptions::default() };
     let table = TableFile::of_bytes(bytes, &path.display().to_string()).read(&options)?;
@@ -126,7 +126,7 @@ fn write(
 }
 
 fn console_summary(summaries: &[EvidenceSummary], sets: usize) -> String {
-    let mut text = format!("\nEWCA beside PCA on {}, over all k:\n", count(sets, "set"));
+    let mut text = format!("\nEWCA compared with PCA on {}, over all k:\n", count(sets, "set"));
     for rule in ["perplexity 5", "nested", "oracle"] {
         for measure in Measure::ALL {
             let own =

@@ -123,8 +123,8 @@ impl FitJob {
         if data.is_whole() || self.asked.components() != Components::Auto {
             return Ok(());
         }
-        let problem = "-k auto needs the table in memory, and a permuted copy of it, which is more than there is room for; give the \
-                       number of components with -k (that of some of the samples may serve), or make room";
+        let problem = "-k auto needs the table and a shuffled copy of it in memory, and there is not enough; choose the number \
+                       of components with -k (try -k auto on some of the samples), or free some memory";
         Err(Failure::Unfit { file: self.table.input.name(), problem: problem.into() })
     }
 }
@@ -185,11 +185,12 @@ fn last_words(job: &FitJob, first: bool) -> impl Fn() + Send + Sync + 'static {
         let next = match &state {
             Some(file) => {
                 let file = shell_word(file);
-                format!("the last checkpoint is whole; go on with --resume {file}, with any number of processes")
+                format!("the last checkpoint is complete; continue with --resume {file}, on any number of processes")
             }
-            None => "there is no checkpoint; next time keep one with --checkpoint FILE".into(),
+            None => "there is no checkpoint; next time, save one with --checkpoint FILE".into(),
         };
-        let text = format!("ewca: the job is being ended: by hand, by the system, or because a process died; {next}\n");
+        let text =
+            format!("ewca: the job is being stopped, by a user, by the system, or because a process died; {next}\n");
         let _ = std::io::stderr().write_all(text.as_bytes());
     }
 }

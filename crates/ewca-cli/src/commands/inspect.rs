@@ -98,24 +98,24 @@ fn about_model(input: &Input, file: &ModelFile) -> String {
     line("epsilon", number(model.epsilon()));
     line("perplexity", number(model.perplexity().overall));
     line("explained", percent(model.explained_variance_ratio().iter().sum()));
-    line("ended", format!("{} (relative gradient {:.0e})", model.termination(), model.certificate().relative_gradient));
+    line("fit", format!("{} (relative gradient {:.0e})", model.termination(), model.certificate().relative_gradient));
     if let Some(near) = &model.certificate().approximation {
         let landmarks = count(near.landmarks, "landmark");
-        line("kernel", format!("approximate ({landmarks}); plan off by {:.0e} by exact rows", near.marginal_error));
+        line("kernel", format!("approximate ({landmarks}); error of the plan about {:.0e}", near.marginal_error));
     }
     line("collapsed", if model.certificate().collapsed { "yes" } else { "no" }.into());
     line("preprocessing", steps(file));
     line("features", some_names(&file.preprocessing.features));
     if !file.annotations.is_empty() {
         let known: Vec<String> = file.annotations.iter().map(described_annotation).collect();
-        line("also known", some_names(&known));
+        line("annotations", some_names(&known));
     }
     line("training data", format!("checksum {:016x}", file.training_checksum));
     let typed = input.typed();
     let path = Path::new(&typed);
     let transform = CommandLine::of("transform").path(path).path(Path::new("new.csv")).in_lines(2);
     let neighbours = CommandLine::of("neighbours").path(path).in_lines(2);
-    let _ = write!(text, "\nGo on with:\n{transform}\n{neighbours}\n");
+    let _ = write!(text, "\nNext:\n{transform}\n{neighbours}\n");
     text
 }
 
@@ -149,7 +149,8 @@ fn model_record(input: &Input, file: &ModelFile) -> serde_json::Value {
 fn joined(job: &TableJob, read: &ReadOptions) -> Result<Dataset, Failure> {
     let name = job.input.name();
     if job.input.is_stream() {
-        let problem = "can be read only once, so its samples are not named here; name a file".into();
+        let problem =
+            "is a pipe and can be read only once, so metadata cannot be matched here; save it to a file first".into();
         return Err(Failure::Unfit { file: name, problem });
     }
     let table = job.input.open(read)?.read(read)?;
@@ -161,7 +162,7 @@ fn joined(job: &TableJob, read: &ReadOptions) -> Result<Dataset, Failure> {
 /// What metadata say of the samples.
 fn about_metadata(joined: &Result<Dataset, Failure>) -> String {
     match joined {
-        Err(failure) => wrapped(&format!("The metadata cannot be joined: {failure}."), 2) + "\n",
+        Err(failure) => wrapped(&format!("The metadata do not match: {failure}."), 2) + "\n",
         Ok(data) => {
             let mut text = data.joined.as_ref().map_or(String::new(), |joined| joined.in_words().into());
             for annotation in data.all_annotations() {
@@ -204,13 +205,13 @@ fn about_table(
         line("shape", format!("{} x {}", count(table.rows, "row"), count(table.columns, "numeric column")));
         if let Some(stored) = table.stored {
             let share = stored as f64 / (table.rows as f64 * table.columns as f64).max(1.0);
-            line("sparse", format!("{stored} numbers stored, {}", percent(share)));
+            line("sparse", format!("{stored} values stored, {}", percent(share)));
         }
-        line("columns", table.features.as_ref().map_or("without names".into(), |features| some_names(features)));
+        line("columns", table.features.as_ref().map_or("no names".into(), |features| some_names(features)));
         line("row names", if table.has_ids { "yes" } else { "no" }.into());
-        line("missing", count(table.missing, "cell"));
+        line("missing", count(table.missing, "value"));
         if table.infinite > 0 {
-            line("infinite", count(table.infinite, "cell"));
+            line("infinite", count(table.infinite, "value"));
         }
         if let Some((low, high)) = table.range {
             line("range", format!("{} to {}", number(low), number(high)));
@@ -220,12 +221,16 @@ fn about_table(
         let _ = writeln!(text, "\n{}", wrapped(&word, 2));
     }
     if let Some(problem) = &found.problem {
-        let _ = writeln!(text, "\n{}", wrapped(&format!("Cannot be read as it is: {}.", in_flags(problem)), 2));
+        let _ = writeln!(
+            text,
+            "\n{}",
+            wrapped(&format!("This file cannot be read without more options: {}.", in_flags(problem)), 2)
+        );
     }
     if let Some(joined) = joined {
         let _ = write!(text, "\n{}", about_metadata(joined));
     }
-    let _ = write!(text, "\nGo on with:\n{suggestion}\n");
+    let _ = write!(text, "\nNext:\n{suggestion}\n");
     text
 }
 
@@ -292,26 +297,27 @@ fn words_of_warning(found: &Inspection, given: &ReadOptions) -> Vec<String> {
     let Some(table) = &found.table else { return Vec::new() };
     let mut words = Vec::new();
     if found.read.transpose && !given.transpose {
-        words.push("Its rows look like features and its columns like samples: --transpose turns it.".into());
+        words.push("Rows look like features and columns like samples: use --transpose.".into());
     }
     if !found.read.header && given.header {
-        words.push("Its first line looks like data: --no-header reads it as such.".into());
+        words.push("The first line looks like data, not column names: use --no-header.".into());
     }
     for odd in table.odd.iter().filter(|_| !found.read.transpose) {
         let (column, values) = (one_line(&odd.name), odd.distinct);
         words.push(match odd.is_distinct {
             true => format!(
-                "Column '{column}' has another whole number in every row: it may name the samples (--id) rather than be a feature."
+                "Column '{column}' has a different whole number in every row. If these are sample names rather than a feature, \
+                 use --id."
             ),
             false => format!(
-                "Column '{column}' has {values} whole numbers: it may be a class (--label), or one to leave out (--ignore), rather \
-                 than a feature."
+                "Column '{column}' has only {values} different whole numbers. If these are classes rather than a feature, use \
+                 --label, or --ignore to leave it out."
             ),
         });
     }
     if let Some((name, share)) = table.leading.as_ref().filter(|_| !found.read.transpose) {
         words.push(format!(
-            "Column '{}' has {} of all variance: --scale unit-variance lets the other features count.",
+            "Column '{}' has {} of the total variance. To give all features the same weight, use --scale unit-variance.",
             one_line(name),
             percent(*share)
         ));

@@ -226,8 +226,8 @@ fn not_converged(models: &[Model]) -> Option<String> {
     let advice = match (limit, stalled) {
         (0, 0) => return None,
         (_, 0) => "raise --max-iterations",
-        (0, _) => "the tolerance is finer than rounding allows there; loosen --tolerance",
-        _ => "raise --max-iterations, and loosen --tolerance",
+        (0, _) => "the tolerance is below rounding error; raise --tolerance",
+        _ => "raise --max-iterations and --tolerance",
     };
     Some(format!("{} of {} did not converge; {advice}", limit + stalled, count(models.len(), "fit")))
 }
@@ -262,20 +262,20 @@ fn console_summary(models: &[Model], steps: &Preprocessing) -> String {
     }
     let said = match collapse(models) {
         Some((Some(before), at)) => format!(
-            "Collapses between epsilon {} and {} (*: eigenvalue {k} of M is not positive, and components shrink the data \
-             instead of showing them). Stay below.",
+            "Collapses between epsilon {} and {} (*: smoothing is too strong, and the components no longer reflect the data: \
+             eigenvalue {k} of M is not positive). Use a smaller epsilon.",
             number(before),
             number(at)
         ),
-        Some((None, _)) => "Collapsed at every epsilon (*): begin with smaller ones.".into(),
-        None => "Does not collapse at these epsilons.".into(),
+        Some((None, _)) => "Collapsed at every epsilon (*): smoothing is too strong. Use smaller epsilons.".into(),
+        None => "Not collapsed at any of these epsilons.".into(),
     };
     let _ = write!(text, "\n{}\n", wrapped(&said, 0));
     if let Some(warning) = not_converged(models) {
         let _ = writeln!(text, "{}", wrapped(&format!("?: {warning}."), 3));
     }
     if !steps.is_nothing() {
-        text.push_str("Epsilon is in squared units of the preprocessed data.\n");
+        text.push_str("Epsilon is in squared units of the data after preprocessing.\n");
     }
     text
 }

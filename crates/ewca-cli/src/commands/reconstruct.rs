@@ -33,7 +33,7 @@ pub fn run(job: &TransformJob, console: Console) -> Result<Outcome, Failure> {
     let frame = Frame { rows: samples.rows(), texts: &texts, columns: &features, values: &samples.to_row_major() };
     emit::emit_table(&frame, job.output.as_deref(), console)?;
     if !file.preprocessing.steps.is_nothing() {
-        console.remark("The samples are in the units of the fit, after its preprocessing.\n");
+        console.remark("The samples are in the units of the data after preprocessing.\n");
     }
     Ok(Outcome::Success)
 }
@@ -51,7 +51,8 @@ fn read_scores(job: &TransformJob, components: usize, console: Console) -> Resul
         Error::Features { .. } => Failure::Unfit {
             file: job.table.input.name(),
             problem: format!(
-                "has no scores of this model: they are the columns {} to {}",
+                "does not have the scores of this model, which are columns {} to {}; use a table that `ewca fit` or `ewca \
+                 transform` wrote with this model",
                 component_name(0),
                 component_name(components - 1)
             ),

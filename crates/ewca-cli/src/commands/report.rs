@@ -4,8 +4,8 @@ use std::io::Write;
 
 use ewca::{DEFAULT_EPSILONS, Model, Pca, Samples};
 use ewca_eval::Scree;
-use ewca_io::{Known, Preprocessing, Staged, stage};
-use ewca_report::{Annotation, AnnotationValues, MOST_TSNE_SAMPLES, Report, Subject, multiqc};
+use ewca_io::{Known, Staged, stage};
+use ewca_report::{Annotation, MOST_TSNE_SAMPLES, Report, Subject, multiqc};
 
 use crate::args::{ReportJob, ReportWish};
 use crate::commands::fit::start_threads;
@@ -14,7 +14,7 @@ use crate::commands::transform::model_at;
 use crate::console::failure::Failure;
 use crate::console::outcome::Outcome;
 use crate::console::terminal::Console;
-use crate::console::text::{bytes, number};
+use crate::console::text::bytes;
 use crate::input::prepare::{Preparation, Purpose};
 use crate::input::table::Dataset;
 use crate::output::covariates::Covariates;
@@ -38,8 +38,8 @@ pub fn run(job: &ReportJob, console: Console) -> Result<Outcome, Failure> {
     let data = &mut prepared.data;
     if data.table.checksum() != file.training_checksum {
         let problem = format!(
-            "is not the table that {} was fitted on; name that table, with the options it was read with (--where, --missing and so \
-             on), or fit this one with --report",
+            "is not the table that {} was fitted on; use that table with the same options as in the fit (--where, --missing and \
+             so on), or fit this table with --report",
             job.model.display()
         );
         return Err(Failure::Unfit { file: name, problem });
@@ -87,7 +87,7 @@ pub fn run(job: &ReportJob, console: Console) -> Result<Outcome, Failure> {
     written.say(console);
     if let (Some(staged), Some(place)) = (multiqc, &job.multiqc) {
         staged.commit()?;
-        Written { file: place.clone(), what: "the embedding for MultiQC".into() }.say(console);
+        Written { file: place.clone(), what: "embedding for MultiQC".into() }.say(console);
     }
     Ok(Outcome::Success)
 }
@@ -97,7 +97,7 @@ impl ReportWish {
     pub fn check_writable(&self, samples: usize) -> Result<(), Failure> {
         if self.tsne && samples > MOST_TSNE_SAMPLES {
             let problem =
-                format!("--tsne is for up to {MOST_TSNE_SAMPLES} samples, and there are {samples}; leave it out");
+                format!("--tsne works for up to {MOST_TSNE_SAMPLES} samples, and there are {samples}; remove --tsne");
             return Err(Failure::Unfit { file: self.file.display().to_string(), problem });
         }
         check_writable(&self.file)
@@ -122,18 +122,14 @@ pub struct ReportSource<'a> {
 impl ReportSource<'_> {
     /// What is known of the samples besides their features.
     fn annotations(&self) -> Vec<Annotation> {
-        let shown = |annotation: ewca_io::Annotation| {
-            let values = match annotation.known {
-                Known::Classes { classes: names, codes } => {
-                    let codes = codes.into_iter().map(|code| code.map(|code| code as usize)).collect();
-                    let colours = Some(annotation.colours).filter(|colours| !colours.is_empty());
-                    AnnotationValues::Classes { names, codes, colours }
-                }
-                Known::Numbers { numbers } => {
-                    AnnotationValues::Numbers(numbers.into_iter().map(|number| number.unwrap_or(f64::NAN)).collect())
-                }
-            };
-            Annotation { name: annotation.name, values }
+        let shown = |annotation: ewca_io::Annotation| match annotation.known {
+            Known::Classes { classes, codes } => {
+                Annotation::classes(&annotation.name, classes, &codes, annotation.colours)
+            }
+            Known::Numbers { numbers } => {
+                let numbers = numbers.into_iter().map(|number| number.unwrap_or(f64::NAN)).collect();
+                Annotation::numbers(&annotation.name, numbers)
+            }
         };
         self.data.all_annotations().into_iter().map(shown).collect()
     }
@@ -148,14 +144,14 @@ impl ReportSource<'_> {
         Subject {
             name: self.name,
             preprocessing: &[],
-            samples: self.samples,
+            samples: Some(self.samples),
             features: &self.data.table.features,
             ids: &self.data.ids,
             annotations,
             covariates: &[],
             scree: self.scree,
             model,
-            pca,
+            pca: Some(pca),
             path,
             tsne: false,
         }
@@ -175,7 +171,7 @@ impl ReportSource<'_> {
         let annotations = self.annotations();
         let subject = Subject {
             tsne: wish.tsne,
-            preprocessing: &in_words(&self.data.preprocessing.steps),
+            preprocessing: &self.data.preprocessing.steps.in_words(),
             covariates: &self.covariates.map_or(Vec::new(), Covariates::for_report),
             ..self.subject(&annotations, model, pca, path)
         };
@@ -184,25 +180,7 @@ impl ReportSource<'_> {
         spinner.finish_and_clear();
         let page = page.map_err(unfit)?;
         let staged = stage(&wish.file, |out| out.write_all(page.as_bytes()))?;
-        let what = format!("the report, {}; open it in a browser", bytes(page.len()));
+        let what = format!("report, {}; open it in a browser", bytes(page.len()));
         Ok((Written { file: wish.file.clone(), what }, staged))
     }
-}
-
-/// What was done to the table.
-fn in_words(steps: &Preprocessing) -> Vec<String> {
-    let mut words = Vec::new();
-    if let Some(total) = steps.normalize_total {
-        words.push(format!("samples scaled to {}", number(total)));
-    }
-    if steps.log1p {
-        words.push("ln(1 + x)".into());
-    }
-    if let Some(count) = steps.top_variable {
-        words.push(format!("{count} most variable features"));
-    }
-    if steps.unit_variance {
-        words.push("unit variance".into());
-    }
-    words
 }

@@ -89,8 +89,8 @@ fn grid(job: &ReproduceJob, rows: usize, columns: usize) -> (Vec<usize>, Vec<f64
 
 fn check(study: &Study<'_>, file: &str) -> Result<(), Failure> {
     let problem = match study.labels.names.len() {
-        0 | 1 => "the experiments need at least 2 classes; name their column with --label".to_string(),
-        _ if study.samples.rows() < 8 => format!("{} are too few to be split", count(study.samples.rows(), "sample")),
+        0 | 1 => "the experiments need at least 2 classes; choose their column with --label".to_string(),
+        _ if study.samples.rows() < 8 => format!("{} are too few to split", count(study.samples.rows(), "sample")),
         _ => return Ok(()),
     };
     Err(Failure::Unfit { file: file.into(), problem })

@@ -43,7 +43,10 @@ pub fn run(job: &SelectJob, console: Console) -> Result<Outcome, Failure> {
     prepared.data.annotate(&job.table)?;
     let data = &prepared.data;
     if let Some(problem) = data.why_no_label() {
-        let problem = format!("{problem}; judging needs a class of every sample: name another column, or none");
+        let problem = format!(
+            "{problem}; `ewca select` needs a class for every sample: choose another column, or leave out \
+                               --label for a rule of thumb"
+        );
         return Err(Failure::Unfit { file: name, problem });
     }
     let refused = |source| Failure::Fit { file: name.clone(), source };
@@ -58,7 +61,7 @@ pub fn run(job: &SelectJob, console: Console) -> Result<Outcome, Failure> {
     let labels = EncodedLabels::new(data.labels());
     if labels.names.len() < 2 {
         let problem =
-            format!("all samples have the label '{}'; name a column with at least 2 classes", labels.names[0]);
+            format!("all samples have the label '{}'; choose a column with at least 2 classes", labels.names[0]);
         return Err(Failure::Unfit { file: name, problem });
     }
     let _folder = ResultsFolder::make_for(job.output.parent().unwrap_or(&job.output))?;
@@ -79,7 +82,7 @@ pub fn run(job: &SelectJob, console: Console) -> Result<Outcome, Failure> {
     let mut done = 0;
     let found = select(&samples, &labels, &components, &epsilons, Candidates::Standing, job.protocol, &mut |k| {
         done += 1;
-        bar.set_message(format!("k = {k} judged, {done} of {}", components.len()));
+        bar.set_message(format!("k = {k} done, {done} of {}", components.len()));
         !interrupt::requested()
     });
     bar.finish_and_clear();
@@ -142,7 +145,8 @@ fn command(job: &SelectJob) -> CommandLine {
 fn console_summary(found: &Selection, recommended: &Recommendation, job: &SelectJob, command: &CommandLine) -> String {
     let cell = |spread: &Spread| format!("{:.1} ({:.1} - {:.1})", spread.mean, spread.q1, spread.q3);
     let mut text = format!(
-        "\nWrong classes by the nearest neighbour, in percent: mean (quartiles) over\n{}. Raw data: {}\n\n  {:>3} {:>20} {:>20} {:>10}\n",
+        "\nSamples whose nearest neighbour has another class, in percent: mean (quartiles)\nover {}. Raw data: {}\n\n  {:>3} \
+         {:>20} {:>20} {:>10}\n",
         count(job.protocol.splits, "split"),
         cell(&found.raw),
         "k",
@@ -165,12 +169,12 @@ fn console_summary(found: &Selection, recommended: &Recommendation, job: &Select
             if row.stands { number(row.epsilon) } else { "collapses".into() }
         );
     }
-    let honest = "Subspaces were found on all samples without labels; epsilon was chosen on the train half of each split alone. \
-                  The last column is what all samples choose, of the epsilons at which the components do not collapse. The best k was picked by these very numbers, so expect a little \
-                  more than its error on new data.";
+    let honest = "Components were fitted on all samples, without labels. In each split, epsilon was chosen on the training half \
+                  only. The last column is the epsilon chosen with all samples, among those where the fit does not collapse. \
+                  The best k was chosen with these same errors, so expect a slightly larger error on new data.";
     let _ = writeln!(text, "\n{}", wrapped(&verdict(found, recommended, job.protocol.splits), 0));
     let _ = writeln!(text, "\n{}", wrapped(honest, 0));
-    let _ = writeln!(text, "\nGo on with:\n{}", command.in_lines(2));
+    let _ = writeln!(text, "\nNext:\n{}", command.in_lines(2));
     let _ = writeln!(text, "\nWritten to {}.", job.output.display());
     text
 }
@@ -178,19 +182,20 @@ fn console_summary(found: &Selection, recommended: &Recommendation, job: &Select
 /// Which method to use here, and why.
 fn verdict(found: &Selection, recommended: &Recommendation, splits: usize) -> String {
     let Recommendation { method, k, error, ahead, behind, .. } = *recommended;
-    const SMALL: &str = "(So small an epsilon as below is PCA.)";
+    const SMALL: &str = "(The small epsilon below gives PCA.)";
     let Some((other_k, other_error)) = recommended.other else {
         let least = found.epsilons[0];
         return format!(
-            "EWCA collapses at all of these epsilons, so use PCA: {error:.1}% wrong with k = {k}. Give smaller epsilons to judge EWCA, such \
-             as --epsilons {}:{}:20. {SMALL}",
+            "EWCA collapses at all of these epsilons (smoothing is too strong), so use PCA: {error:.1}% wrong with k = {k}. To \
+             compare with EWCA, try smaller epsilons, such as --epsilons {}:{}:20. {SMALL}",
             number(least / 1000.0),
             number(least)
         );
     };
-    let against =
-        |other: &str| format!("{error:.1}% wrong with k = {k} against {other_error:.1}% of {other} with k = {other_k}");
-    let counts = format!("in {ahead} of {splits} splits it is better, in {behind} worse");
+    let against = |other: &str| {
+        format!("{error:.1}% wrong with k = {k}, compared with {other_error:.1}% for {other} with k = {other_k}")
+    };
+    let counts = format!("better in {ahead} of {splits} splits, worse in {behind}");
     match (method, recommended.better_by()) {
         (Method::Pca, Some(points)) => {
             format!("PCA is better here, by {points:.1} points: {}; {counts}. So use PCA. {SMALL}", against("EWCA"))
@@ -211,18 +216,19 @@ fn verdict(found: &Selection, recommended: &Recommendation, splits: usize) -> St
 fn spread(found: &Selection, recommended: &Recommendation) -> String {
     let cell = &found.cells[found.best];
     let perplexity = recommended.perplexity;
-    let mut text = format!("Its perplexity is {}: each sample spreads over about as many", number(perplexity));
+    let mut text =
+        format!("Its perplexity is {}: each sample is matched with about that many neighbours", number(perplexity));
     if perplexity < SMALLER * DEFAULT_PERPLEXITY {
-        text.push_str(&format!(", less than the {DEFAULT_PERPLEXITY} that `ewca fit` asks for by default"));
+        text.push_str(&format!(", fewer than the default of `ewca fit`, {DEFAULT_PERPLEXITY}"));
     }
     if recommended.epsilon < cell.epsilon {
         let chosen = number(cell.epsilon);
         text.push_str(&format!(
-            ". Epsilon {chosen}, which all samples choose, has no fewer errors: the smaller one does"
+            ". Epsilon {chosen}, chosen with all samples, makes no fewer errors, so the smaller one is suggested"
         ));
     }
     if let Some(at) = cell.collapsed.iter().position(|collapsed| *collapsed) {
-        text.push_str(&format!(". From epsilon {} on the components collapse", number(found.epsilons[at])));
+        text.push_str(&format!(". The fit collapses from epsilon {} on", number(found.epsilons[at])));
     }
     text + "."
 }
@@ -249,24 +255,28 @@ fn suggest(samples: &Samples<'_>, scree: &Scree, job: &SelectJob, console: Conso
     let k = *components.iter().rev().find(|&&k| k <= scree.above).unwrap_or(&components[0]);
     let model = standing(samples, k)?;
     let collapsed = model.certificate().collapsed;
+    let chosen = match k <= scree.above {
+        true => format!(", so k = {k}"),
+        false => format!(", and k = {k} is the smallest number that was tried"),
+    };
     let mut reason = format!(
-        "{} more variance than chance gives ({} tables whose features were permuted), so k = {k}. Epsilon {} spreads each \
-         sample over about {} others. On 37 labelled sets that made classes a little more compact than PCA did, and nearest \
-         neighbours no better; no rule without labels did better. This is a rule of thumb, not a measurement: give --label to have \
-         k and epsilon judged.",
+        "{} more variance than chance ({} tables with shuffled features){chosen}. With epsilon {}, each sample is matched with \
+         about {:.1} neighbours. On 37 labelled data sets, this made classes a little more compact than PCA did, but nearest \
+         neighbours no better; no rule without labels did better. This is a rule of thumb, not a measurement: use --label to \
+         choose k and epsilon by their errors.",
         match scree.above {
-            0 => "None of the principal components has".into(),
-            1 => "1 of the principal components has".into(),
-            above => format!("{above} of the principal components have"),
+            0 => "None of the principal components explains".into(),
+            1 => "1 principal component explains".into(),
+            above => format!("{above} principal components explain"),
         },
         scree.permutations,
         number(model.epsilon()),
-        number(model.perplexity().overall),
+        model.perplexity().overall,
     );
     if collapsed {
         reason = format!(
-            "With k = {k} the components collapse at every perplexity that was tried, so nothing is suggested: give smaller numbers \
-             of components with -k, or look at the data with `ewca path`."
+            "With k = {k} the fit collapses at every perplexity that was tried (smoothing is too strong), so nothing is \
+             suggested. Try fewer components with -k, or see how the fit changes with `ewca path`."
         );
     }
     let perplexity = format!("{:.*}", if model.perplexity().overall < 2.0 { 2 } else { 1 }, model.perplexity().overall);
@@ -276,7 +286,7 @@ fn suggest(samples: &Samples<'_>, scree: &Scree, job: &SelectJob, console: Conso
         console.say(&format!("\n{}\n", wrapped(&reason, 0)));
     } else {
         console.say(&format!(
-            "\nSuggested: -k {k} --perplexity {perplexity} ({explained} of the variance)\n\n{}\n\nGo on with:\n{}\n",
+            "\nSuggested: -k {k} --perplexity {perplexity} ({explained} of the variance)\n\n{}\n\nNext:\n{}\n",
             wrapped(&reason, 0),
             command.in_lines(2)
         ));

@@ -62,7 +62,7 @@ pub fn any_model_at(path: &Path, console: Console) -> Result<ModelFile, Failure>
     };
     if !file.has_checksum {
         console.note(&format!(
-            "{}: was written by an earlier version of ewca, without a checksum: damage to it would not be noticed",
+            "{}: was written by an older version of ewca without a checksum, so damage to the file cannot be detected",
             path.display()
         ));
     }
@@ -86,7 +86,7 @@ pub fn table_for(file: &ModelFile, job: &TableJob, console: Console) -> Result<T
     let unknown: Vec<String> = table.left_out.iter().filter(|name| !known.contains(name)).cloned().collect();
     if !unknown.is_empty() {
         let columns = count(unknown.len(), "column");
-        console.note(&format!("Left out {columns} that the model does not know: {}", some_names(&unknown)));
+        console.note(&format!("Left out {columns} that the model does not use: {}", some_names(&unknown)));
     }
     if let Some(words) = settled_in_words(&table.settled, "means of the training data") {
         console.note(&words);

@@ -24,7 +24,7 @@ pub enum Failure {
     },
     /// The table and its fit take more than was allowed.
     #[error(
-        "{file}: the table and its fit may take {}, more than --max-memory {}; raise it, or use fewer samples or features",
+        "{file}: reading and fitting may need {}, more than --max-memory {}; raise --max-memory, or use fewer samples or features",
         bytes(*needed),
         bytes(*budget)
     )]
@@ -38,7 +38,7 @@ pub enum Failure {
     },
     /// The fit takes more than the machine has.
     #[error(
-        "{file}: the fit may take {} more, and {} are free; use fewer samples or features, or pass --max-memory to try all the same",
+        "{file}: the fit may need {} more memory, and {} are free; use fewer samples or features, or set --max-memory to try anyway",
         bytes(*more),
         bytes(*free)
     )]
@@ -51,7 +51,7 @@ pub enum Failure {
         free: usize,
     },
     /// The folder for the results could not be made.
-    #[error("{}: the output folder cannot be made: {}; name another with -o", folder.display(), folder_reason(source))]
+    #[error("{}: cannot create the output folder: {}; choose another with -o", folder.display(), folder_reason(source))]
     Folder {
         /// The folder.
         folder: PathBuf,
@@ -59,7 +59,7 @@ pub enum Failure {
         source: io::Error,
     },
     /// Standard output takes no more.
-    #[error("standard output: cannot be written: {}; name a file with -o", folder_reason(source))]
+    #[error("standard output: cannot be written: {}; write to a file with -o", folder_reason(source))]
     Print {
         /// What the system said.
         source: io::Error,
@@ -99,7 +99,7 @@ pub enum Failure {
     #[error("")]
     Elsewhere,
     /// The threads could not be started.
-    #[error("--threads {count}: the threads could not be started ({reason}); ask for fewer")]
+    #[error("--threads {count}: the threads could not be started ({reason}); use fewer threads")]
     Threads {
         /// How many were asked for.
         count: usize,
@@ -132,25 +132,31 @@ fn fit_message(file: &str, error: &ewca::Error) -> String {
     use ewca::Error::*;
     match error {
         Components { requested, rank } => format!(
-            "{file}: -k {requested} is more than the data's rank: once centred they span {rank} dimension{}; choose -k from \
-             1 to {rank}",
+            "{file}: -k {requested} is too large: the data, once centred, have {rank} dimension{}; choose -k from 1 to {rank}",
             if *rank == 1 { "" } else { "s" }
         ),
         TooFewSamples { found } => {
             let rows = if *found == 1 { "row" } else { "rows" };
             format!("{file}: has {found} {rows} of data; a fit needs at least 2")
         }
-        Constant => format!("{file}: all rows are equal: there is no variance to explain"),
+        Constant => format!(
+            "{file}: all samples are identical, so there is no variance to explain; check that the right \
+                             columns are used as features"
+        ),
         Range { magnitude } => {
-            format!("{file}: the largest magnitude is {magnitude:e}, whose square overflows; rescale the data")
+            format!("{file}: the largest value is {magnitude:e}, too large to square; rescale the data")
         }
         // Rows and columns count from 0 in the library.
         NotFinite { row, column, value } => {
-            format!("{file}, row {} of the data, feature {}: the value is {value}", row + 1, column + 1)
+            format!(
+                "{file}, row {} of the data, feature {}: the value is {value}; fix or remove it",
+                row + 1,
+                column + 1
+            )
         }
         Parameter { name, value, expected } => format!("{} {value}: {expected}", flags::parameter(name)),
         State { .. } => {
-            "--resume: the checkpoint belongs to a fit with other data or options; resume it with the same command"
+            "--resume: the checkpoint is from a fit with other data or options; use the same data and options as before"
                 .into()
         }
         other => format!("{file}: {other}"),
@@ -159,7 +165,7 @@ fn fit_message(file: &str, error: &ewca::Error) -> String {
 
 fn folder_reason(error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => "a file is in its way".into(),
+        io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => "a file with this name exists".into(),
         io::ErrorKind::PermissionDenied => "permission denied".into(),
         io::ErrorKind::StorageFull => "the disk is full".into(),
         io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only".into(),
@@ -174,6 +180,9 @@ mod tests {
     #[test]
     fn rows_count_from_one() {
         let error = ewca::Error::NotFinite { row: 0, column: 2, value: f64::NAN };
-        assert_eq!(fit_message("a.csv", &error), "a.csv, row 1 of the data, feature 3: the value is NaN");
+        assert_eq!(
+            fit_message("a.csv", &error),
+            "a.csv, row 1 of the data, feature 3: the value is NaN; fix or remove it"
+        );
     }
 }

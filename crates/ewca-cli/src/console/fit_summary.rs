@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use ewca::{Approximation, CheckedParams, Finding, Model, Termination};
+use ewca::{CheckedParams, Finding, Model, Termination};
 use ewca_io::{Settled, Values};
 
 use crate::console::terminal::{self, Verbosity};
@@ -14,6 +14,7 @@ use crate::output::covariates::Covariates;
 use crate::output::exports::Written;
 use crate::output::results::component_name;
 use crate::output::summary::Times;
+use crate::run::memory::process_bytes;
 
 /// Components that get a line of their own; the rest share one.
 const SHOWN_COMPONENTS: usize = 12;
@@ -44,10 +45,10 @@ pub fn what_was_read(file: &str, data: &Dataset) -> String {
 pub fn settled_in_words(settled: &Settled, filling: &str) -> Option<String> {
     let Settled { dropped_rows, dropped_features, filled_cells } = *settled;
     let left_out = |number: usize, noun: &str| (number > 0).then(|| format!("left out {}", count(number, noun)));
-    let filled = (filled_cells > 0).then(|| format!("filled {} with {filling}", count(filled_cells, "cell")));
+    let filled = (filled_cells > 0).then(|| format!("filled {} with {filling}", count(filled_cells, "value")));
     let parts = [left_out(dropped_rows, "sample"), left_out(dropped_features, "feature"), filled];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| format!("Missing cells: {}", parts.join(", ")))
+    (!parts.is_empty()).then(|| format!("Missing values: {}", parts.join(", ")))
 }
 
 /// The memory that a run was expected to take, in bytes.
@@ -83,9 +84,9 @@ pub struct ConsoleSummary<'a> {
 /// What is known of the optimum: F is not convex.
 fn starts(model: &Model) -> String {
     match (model.starts(), model.agreeing_starts()) {
-        (1, _) => "local (one start was made)".into(),
-        (starts, agreeing) if starts == agreeing => format!("local; {starts} starts agreed"),
-        (starts, _) => format!("local; the lowest of {starts} starts"),
+        (1, _) => "local (one start)".into(),
+        (starts, agreeing) if starts == agreeing => format!("local; {starts} starts agree"),
+        (starts, _) => format!("local; the best of {starts} starts"),
     }
 }
 
@@ -102,40 +103,41 @@ impl ConsoleSummary<'_> {
         Some(match finding {
             Finding::NotConverged { termination } => self.why_not_converged(*termination),
             Finding::PoorApproximation(near) => format!(
-                "the kernel is approximate, and by exact rows of {} the plan is off by {}: use more landmarks than --approximate {}, \
-                 a larger --perplexity (it is {perplexity}), or leave --approximate out for the exact kernel",
+                "the approximation is poor: checked on {}, the plan is off by {}. Use more landmarks than --approximate {}, a \
+                 larger --perplexity (now {perplexity}), or remove --approximate for an exact fit",
                 count(near.rows, "sample"),
                 percent(near.marginal_error),
                 near.landmarks
             ),
             Finding::Collapsed => format!(
-                "collapsed: epsilon is too large, and the components shrink the data instead of showing them; ask for a \
-                 smaller --perplexity (it is {perplexity}) or a smaller --epsilon (it is {epsilon})"
+                "collapsed: smoothing is too strong: the components no longer reflect the data. Use a smaller --perplexity (now \
+                 {perplexity}) or a smaller --epsilon (now {epsilon})"
             ),
             Finding::PerplexityFloor { smallest } => format!(
-                "samples repeat, and share with their copies whatever epsilon is: the smallest perplexity that can be had is {}; the \
-                 fit is just above it, at {perplexity}",
+                "some samples are identical, and identical samples are always matched with each other: the smallest possible \
+                 perplexity is {}, and the fit is just above it, at {perplexity}",
                 number(*smallest)
             ),
             Finding::PerplexityMissed { wanted } => format!(
-                "the perplexity is {perplexity}, not the {wanted} that was wanted: the optimum jumps near epsilon {epsilon}, and no \
-                 epsilon gives what lies between"
+                "the perplexity is {perplexity}, not {wanted} as requested: the optimum jumps near epsilon {epsilon}, and no \
+                 epsilon gives a perplexity in between"
             ),
             Finding::SkippedMass { share } => format!(
-                "samples that are far apart were left out, and their share of the plan may be as large as {}; fit again with --all-pairs",
+                "pairs of samples that are far apart were left out, and their share of the plan may be as large as {}; fit \
+                 again with --all-pairs",
                 accuracy(*share)
             ),
             Finding::DominantFeature { feature, variance } => format!(
-                "one feature, {}, has the first component to itself, with {} of the variance; if the features have different units, \
-                 --scale unit-variance lets all of them count",
+                "one feature, {}, dominates the first component, with {} of the variance. If the features have different units, \
+                 use --scale unit-variance",
                 self.features
                     .get(*feature)
                     .map_or_else(|| format!("number {}", feature + 1), |name| format!("'{name}'")),
                 percent(*variance)
             ),
             Finding::OmittedVariance { share } => format!(
-                "the fit worked with the leading principal axes; {} of the variance is outside of them, and the certificate looked there \
-                 too",
+                "the fit used the leading principal components; {} of the variance is outside them, and was included in the \
+                 check of the result",
                 percent(*share)
             ),
             // One that came with a later version of the library.
@@ -149,19 +151,19 @@ impl ConsoleSummary<'_> {
         let (tolerance, iterations) = (accuracy(self.wanted.tolerance()), count(model.iterations(), "iteration"));
         match termination {
             Termination::Interrupted => format!(
-                "interrupted after {iterations}: this is the best result so far (relative gradient {gradient}, wanted {tolerance})"
+                "interrupted after {iterations}: this is the best result so far (relative gradient {gradient}, tolerance {tolerance})"
             ),
             Termination::Stalled if model.certificate().approximation.is_some() => format!(
-                "not converged: no step lowers the loss of the approximate kernel any more (relative gradient {gradient}, wanted \
-                 {tolerance}); use more landmarks (--approximate), or loosen --tolerance"
+                "not converged: the approximate fit cannot be improved further (relative gradient {gradient}, tolerance \
+                 {tolerance}); use more landmarks (--approximate), or raise --tolerance"
             ),
             Termination::Stalled => format!(
-                "not converged: --tolerance {tolerance} is finer than rounding allows; the result is good to a relative gradient of \
-                 {gradient}, so ask for a --tolerance above that"
+                "not converged: --tolerance {tolerance} is below rounding error. The fit reached a relative gradient of \
+                 {gradient}; choose a --tolerance above that"
             ),
             _ => format!(
-                "not converged after {iterations} (relative gradient {gradient}, wanted {tolerance}); raise --max-iterations, loosen \
-                 --tolerance{}",
+                "not converged after {iterations} (relative gradient {gradient}, tolerance {tolerance}); raise --max-iterations \
+                 or --tolerance{}",
                 if model.solver().name() == "lbfgs" { "" } else { ", or use --solver lbfgs" }
             ),
         }
@@ -195,21 +197,24 @@ impl ConsoleSummary<'_> {
     fn verdict(&self) -> String {
         let certificate = self.model.certificate();
         let near = certificate.approximation;
-        let kernel = near.map_or(String::new(), |near| format!(" for {}", approximate_kernel(&near)));
-        let subspace = if self.model.converged() {
-            format!(
-                "Converged{kernel}: no turn of the subspace improves it (relative gradient {}, wanted {}); {}",
-                accuracy(certificate.relative_gradient),
-                accuracy(self.wanted.tolerance()),
-                near.map_or("the", |_| "by exact rows the")
-            )
-        } else {
-            format!("Not converged{kernel}. {}", near.map_or("The", |_| "By exact rows the"))
+        let start = if self.findings(true).is_empty() { "Fit OK: the" } else { "The" };
+        let kind = near.map_or("fit".into(), |near| format!("approximate fit ({})", count(near.landmarks, "landmark")));
+        let ended = if self.model.converged() { "has converged" } else { "has not converged" };
+        let collapsed = match (self.model.converged(), certificate.collapsed) {
+            (true, false) => " and has not collapsed",
+            (true, true) => ", but has collapsed",
+            (false, false) => ", and has not collapsed",
+            (false, true) => " and has collapsed",
         };
-        let collapsed = if certificate.collapsed { "collapsed" } else { "not collapsed" };
-        let error = near.map_or(certificate.marginal_error, |near| near.marginal_error);
-        let verdict = format!("{subspace} plan is accurate to {}; {collapsed}.", accuracy(error));
-        emphasised(&wrapped(&verdict, 2), if near.is_some() { "Converged" } else { "Converged:" }, "1;32")
+        let gradient = accuracy(certificate.relative_gradient);
+        let tolerance = accuracy(self.wanted.tolerance());
+        let checked = near.map_or("", |_| " (checked on exact rows)");
+        let error = accuracy(near.map_or(certificate.marginal_error, |near| near.marginal_error));
+        let verdict = format!(
+            "{start} {kind} {ended} (relative gradient {gradient}, tolerance {tolerance}){collapsed}. Error in the plan's row and \
+             column sums{checked}: {error}."
+        );
+        emphasised(&wrapped(&verdict, 2), "Fit OK:", "1;32")
     }
 
     fn parameters(&self) -> String {
@@ -218,8 +223,8 @@ impl ConsoleSummary<'_> {
         let mut text = String::new();
         let (k, rank, omitted) = (model.n_components(), model.rank(), model.certificate().omitted_variance);
         let room = match omitted > 0.0 {
-            true => format!("{k} in {rank} leading axes ({} of the variance is outside)", percent(omitted)),
-            false => format!("{k} of {rank} possible (the rank of the data)"),
+            true => format!("{k} in the first {rank} principal components ({} of variance omitted)", percent(omitted)),
+            false => format!("{k} of {rank} possible"),
         };
         line(&mut text, "components", &room);
         line(&mut text, "epsilon", &number(model.epsilon()));
@@ -227,7 +232,7 @@ impl ConsoleSummary<'_> {
             &mut text,
             "perplexity",
             &format!(
-                "{} (rows: median {}, {} to {})",
+                "{} (per sample: median {}, range {} to {})",
                 number(spread.overall),
                 number(spread.median),
                 number(spread.min),
@@ -237,17 +242,22 @@ impl ConsoleSummary<'_> {
         line(
             &mut text,
             "",
-            &format!("(a sample spreads over about {:.0} of the {})", spread.overall, model.n_samples()),
+            &format!("(each sample is matched with about {:.0} of the {})", spread.overall, model.n_samples()),
         );
         if let Some(near) = &model.certificate().approximation {
             let rows = count(near.rows, "exact row");
-            line(&mut text, "kernel", &format!("approximate, by {}; {rows} tell:", count(near.landmarks, "landmark")));
+            let landmarks = count(near.landmarks, "landmark");
+            line(&mut text, "approximation", &format!("{landmarks}; checked on {rows} of the plan:"));
             let (mean, worst) = (accuracy(near.marginal_error), accuracy(near.worst_row));
-            line(&mut text, "", &format!("rows of the plan off by {mean} on average, {worst} at most;"));
+            line(&mut text, "", &format!("row sums off by {mean} on average, {worst} at most;"));
             line(&mut text, "", &format!("relative gradient {}", accuracy(near.relative_gradient)));
         }
         line(&mut text, "optimum", &starts(model));
-        line(&mut text, "distance to PCA", &format!("{} (0: the same subspace)", number(model.distance_to_pca())));
+        line(
+            &mut text,
+            "distance to PCA",
+            &format!("{} (0: the same components as PCA)", number(model.distance_to_pca())),
+        );
         text
     }
 
@@ -260,11 +270,7 @@ impl ConsoleSummary<'_> {
         line(&mut text, "kernel passes", &format!("{} at {} each", model.kernel_passes(), time(time_per_pass(model))));
         if certificate.skipped_mass > 0.0 {
             let (share, mass) = (percent(model.kernel_share()), accuracy(certificate.skipped_mass));
-            line(
-                &mut text,
-                "",
-                &format!("over {share} of the pairs; the others have at most {mass} of the plan's mass"),
-            );
+            line(&mut text, "", &format!("over {share} of the pairs; the others are at most {mass} of the plan"));
         }
         line(
             &mut text,
@@ -285,11 +291,12 @@ impl ConsoleSummary<'_> {
         line(
             &mut text,
             "",
-            &format!("iterations {iterations}, finish {finish} (of both, kernel {})", time(timings.kernel)),
+            &format!("iterations {iterations}, checks {finish} (kernel in both: {})", time(timings.kernel)),
         );
-        if let Some(peak) = peak_memory() {
+        if let Some(peak) = process_bytes("VmHWM") {
             let Expected { peak: expected, kept } = self.memory;
-            let kept = if kept > 0 { format!(", and up to {} to keep the kernel", bytes(kept)) } else { String::new() };
+            let kept =
+                if kept > 0 { format!(", and up to {} to store the kernel", bytes(kept)) } else { String::new() };
             line(&mut text, "memory", &format!("{} at most; {} expected{kept}", bytes(peak), bytes(expected)));
         }
         text
@@ -298,14 +305,14 @@ impl ConsoleSummary<'_> {
     fn files(&self) -> String {
         let (model, k) = (self.model, count(self.model.n_components(), "component"));
         let mut text = format!(
-            "Written to {}:\n  scores.csv         {} x {k}\n  loadings.csv       {} x {k}\n  model.safetensors  for \
-             transform, reconstruct and neighbours\n  summary.json       parameters, certificate, timings\n",
+            "Written to {}:\n  scores.csv         {} x {k}\n  loadings.csv       {} x {k}\n  model.safetensors  for ewca \
+             transform, neighbours, reconstruct and report\n  summary.json       parameters, accuracy, times\n",
             self.folder.display(),
             count(model.n_samples(), "sample"),
             count(model.n_features(), "feature"),
         );
         if self.covariates.is_some() {
-            text.push_str("  covariates.csv     what goes with which component\n");
+            text.push_str("  covariates.csv     which annotations are associated with which component\n");
         }
         for Written { file, what } in self.written {
             let _ = writeln!(text, "{}", wrapped(&format!("Written to {}: {what}", file.display()), 2));
@@ -319,14 +326,9 @@ pub fn how_it_ended(model: &Model) -> &'static str {
     if model.converged() { "converged" } else { "not converged" }
 }
 
-/// What stands for the exact kernel.
-fn approximate_kernel(near: &Approximation) -> String {
-    format!("an approximate kernel ({})", count(near.landmarks, "landmark"))
-}
-
 /// The table of explained variance, with a total.
 pub fn explained_variance(model: &Model) -> String {
-    let mut text = format!("  {:<12}{:>12}{:>12}{:>12}\n", "component", "variance", "explained", "so far");
+    let mut text = format!("  {:<12}{:>12}{:>12}{:>12}\n", "component", "variance", "explained", "cumulative");
     let mut so_far = 0.0;
     for (component, (variance, ratio)) in
         model.explained_variance().iter().zip(model.explained_variance_ratio()).enumerate()
@@ -363,12 +365,4 @@ fn emphasised(text: &str, word: &str, style: &str) -> String {
         Some(rest) if terminal::styled() => format!("\x1b[{style}m{word}\x1b[0m{rest}"),
         _ => text.into(),
     }
-}
-
-/// The most memory that the program has held so far, where the system tells.
-fn peak_memory() -> Option<usize> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kibibytes: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kibibytes * 1024)
 }

@@ -80,11 +80,11 @@ mod tests {
         let error = ewca_io::Error::NotANumber { file: "t".into(), place, column: "a b".into(), cell: "x".into() };
         assert_eq!(
             in_flags(&error.message()),
-            "t, line 2, column 'a b': 'x' is not a number; pass --label 'a b' or --id 'a b' if that column holds names, \
-             --ignore 'a b' to leave it out, or mend the cell"
+            "t, line 2, column 'a b': 'x' is not a number; pass --label 'a b' or --id 'a b' if the column contains names or classes, \
+             --ignore 'a b' to leave it out, or fix the value"
         );
         let error = ewca_io::Error::EmptyName { file: "t".into(), position: 3 };
-        let said = "t: feature 3 has an empty name; name it, or pass --no-header if the first line holds data";
+        let said = "t: feature 3 has no name; give it one, or pass --no-header if the first line contains data";
         assert_eq!(in_flags(&error.message()), said);
     }
 }

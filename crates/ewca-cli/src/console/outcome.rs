@@ -1,7 +1,6 @@
 //! How a run ended, and the exit code that says so.
 
 use std::io::ErrorKind;
-use std::process::ExitCode;
 
 use ewca::{Model, Termination};
 
@@ -12,6 +11,8 @@ use crate::console::terminal::{self, Console};
 pub const INTERRUPTED: u8 = 130;
 /// The exit code where nobody reads what is printed any more: 128 + SIGPIPE, as shells have it.
 pub const CLOSED_PIPE: u8 = 141;
+/// The exit code of a run without results.
+const FAILED: u8 = 1;
 /// The exit code of a run whose results are written, but should not be used as they are.
 const DOUBTFUL: u8 = 3;
 
@@ -50,7 +51,7 @@ impl Outcome {
     }
 
     /// Says what went wrong, if anything did, and gives the exit code.
-    pub fn report(self, console: Console) -> ExitCode {
+    pub fn report(self, console: Console) -> u8 {
         // A run that went well, but whose words did not arrive, has failed.
         let outcome = match (self, terminal::trouble()) {
             (Self::Failed(failure), _) => Self::Failed(failure),
@@ -63,17 +64,17 @@ impl Outcome {
             (outcome, None) => outcome,
         };
         match outcome {
-            Self::Success => ExitCode::SUCCESS,
-            Self::NotConverged | Self::Collapsed => ExitCode::from(DOUBTFUL),
-            Self::Interrupted => ExitCode::from(INTERRUPTED),
+            Self::Success => 0,
+            Self::NotConverged | Self::Collapsed => DOUBTFUL,
+            Self::Interrupted => INTERRUPTED,
             // It was said already.
-            Self::Failed(Failure::Elsewhere) => ExitCode::FAILURE,
+            Self::Failed(Failure::Elsewhere) => FAILED,
             // Whoever read the beginning has seen enough, and needs no explanation.
-            Self::Failed(failure) if failure.code() == CLOSED_PIPE => ExitCode::from(CLOSED_PIPE),
-            Self::Failed(Failure::Stopped) => ExitCode::from(INTERRUPTED),
+            Self::Failed(failure) if failure.code() == CLOSED_PIPE => CLOSED_PIPE,
+            Self::Failed(Failure::Stopped) => INTERRUPTED,
             Self::Failed(failure) => {
                 console.fail(failure.code(), &failure.to_string());
-                ExitCode::from(failure.code())
+                failure.code()
             }
         }
     }

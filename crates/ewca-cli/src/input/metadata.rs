@@ -70,14 +70,17 @@ impl JoinedFile {
         };
         let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
         let (columns, joined) = (count(annotations.len(), "column"), count(*samples, "sample"));
-        let mut lines = vec![format!("Joined {columns} of {file} to {joined} by {by}{notes}")];
+        let mut lines = vec![format!("Matched {columns} of {file} to {joined} by {by}{notes}")];
         if without_row.count > 0 {
             let without = count(without_row.count, "sample");
-            lines.push(format!("{without} without a row, of which nothing is known: {}", without_row.in_words()));
+            lines.push(format!("{without} not in {file}: {}", without_row.in_words()));
         }
         if without_sample.count > 0 {
             let without = count(without_sample.count, "row");
-            lines.push(format!("{without} without a sample, left out: {}", without_sample.in_words()));
+            lines.push(format!(
+                "{without} of {file} not used, since the table has no such sample: {}",
+                without_sample.in_words()
+            ));
         }
         let words = lines.iter().map(|line| wrapped(line, 2) + "\n").collect();
         Self {
@@ -185,7 +188,7 @@ impl Dataset {
         Some(match annotation.known {
             Known::Numbers { .. } => format!("the label '{}' holds numbers, not classes", one_line(name)),
             Known::Classes { .. } => {
-                format!("the label '{}' is not known of {}", one_line(name), count(annotation.missing(), "sample"))
+                format!("the label '{}' is missing for {}", one_line(name), count(annotation.missing(), "sample"))
             }
         })
     }

@@ -122,7 +122,7 @@ impl Preparation<'_> {
     fn read_parts(&self, again: bool, coordinator: &impl Coordinator) -> Result<Prepared, Failure> {
         self.refuse_weights()?;
         let Input::File(path) = &self.table.input else {
-            let problem = "standard input cannot be read in parts; name a .npy, Parquet or .h5ad file".into();
+            let problem = "standard input cannot be read in parts; use a .npy, Parquet or .h5ad file".into();
             return Err(Failure::Unfit { file: self.plan.file.into(), problem });
         };
         let most = self.plan.limits.max_memory;
@@ -141,7 +141,8 @@ impl Preparation<'_> {
     fn refuse_weights(&self) -> Result<(), Failure> {
         let Purpose::Fit { weighting: Some(weighting), .. } = self.purpose else { return Ok(()) };
         let problem = format!(
-            "cannot be fitted with weights (the column '{}') in parts or by many processes; leave them out, or give it more memory",
+            "weights (column '{}') cannot be used with a table that is read in parts or shared by several processes; leave them \
+             out, or allow more memory",
             weighting.column
         );
         Err(Failure::Unfit { file: self.plan.file.into(), problem })
@@ -187,7 +188,7 @@ impl Prepared {
 /// Every process needs two samples at least.
 fn check_rows(rows: usize, (_, processes): (usize, usize)) -> Result<(), Failure> {
     if processes > 1 && rows < 2 * processes {
-        let problem = format!("{rows} samples are too few for {processes} processes; start fewer");
+        let problem = format!("{rows} samples are too few for {processes} processes; use fewer processes");
         return Err(Failure::Cluster { problem });
     }
     Ok(())

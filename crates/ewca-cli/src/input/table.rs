@@ -145,7 +145,9 @@ impl Dataset {
     ) -> Result<Self, Failure> {
         let Some(Weighting { column, meaning }) = weighting else { return Ok(Self::to_fit(table, steps, file)?) };
         let Some(weights) = table.take_feature(column) else {
-            let problem = format!("has no column of numbers named '{column}', which was to hold the weights");
+            let problem = format!(
+                "has no numeric column '{column}' for the weights; check the name given to --weights or --counts"
+            );
             return Err(Failure::Unfit { file: file.into(), problem });
         };
         Ok(Self { weights: Some((*meaning, weights)), ..Self::to_fit(table, steps, file)? })

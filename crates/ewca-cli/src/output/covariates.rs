@@ -8,7 +8,7 @@ use ewca_io::{Annotation, Frame, Known, Staged, TextColumn};
 use serde::Serialize;
 
 use crate::console::terminal::one_line;
-use crate::console::text::{count, some_names, wrapped};
+use crate::console::text::{some_names, wrapped};
 use crate::input::table::Dataset;
 use crate::output::emit::stage_frame;
 use crate::output::results::component_name;
@@ -51,7 +51,7 @@ impl Covariates {
         sure.sort_by(|a, b| a.p_corrected.total_cmp(&b.p_corrected).then(b.effect.total_cmp(&a.effect)));
         let line = |test: &&Association| {
             format!(
-                "{} goes with {}: {} {:.2}, p = {} after correction",
+                "{} is associated with {}: {} {:.2}, corrected p = {}",
                 component_name(test.component),
                 one_line(self.column(test)),
                 test.measure.name(),
@@ -62,18 +62,17 @@ impl Covariates {
         let mut lines: Vec<String> = sure.iter().take(SHOWN).map(line).collect();
         let least = self.found.tests.iter().map(|test| test.p_corrected).fold(f64::INFINITY, f64::min);
         if sure.len() > SHOWN {
-            lines.push(format!("{} more: see covariates.csv", sure.len() - SHOWN));
+            lines.push(format!("{} more in covariates.csv", sure.len() - SHOWN));
         } else if sure.is_empty() && least.is_finite() {
-            let columns = count(self.columns.len() - self.found.skipped.len(), "column");
             lines.push(format!(
-                "No component goes with any of {columns} of what is known of the samples (the smallest p is {} after correction)",
+                "No component is associated with any annotation (smallest corrected p = {})",
                 probability(least)
             ));
         }
         for (why, words) in [
-            (Skipped::OneValue, "it is the same for all samples"),
-            (Skipped::AllDifferent, "it differs for every sample"),
-            (Skipped::TooFew, "it is known of too few samples"),
+            (Skipped::OneValue, "the value is the same for all samples"),
+            (Skipped::AllDifferent, "the value differs for every sample"),
+            (Skipped::TooFew, "too few samples have a value"),
         ] {
             let names: Vec<String> = self
                 .found
@@ -83,7 +82,7 @@ impl Covariates {
                 .map(|(column, _)| self.columns[*column].clone())
                 .collect();
             if !names.is_empty() {
-                lines.push(format!("Not compared, since {words}: {}", some_names(&names)));
+                lines.push(format!("Not tested, because {words}: {}", some_names(&names)));
             }
         }
         lines.iter().map(|line| wrapped(line, 2) + "\n").collect()
@@ -132,14 +131,7 @@ impl Covariates {
 
     /// The same for a report.
     pub fn for_report(&self) -> Vec<ewca_report::Covariate> {
-        let row = |test: &Association| ewca_report::Covariate {
-            component: component_name(test.component),
-            column: self.column(test).into(),
-            effect_name: test.measure.name().into(),
-            effect: test.effect,
-            p: test.p_corrected,
-        };
-        self.found.tests.iter().map(row).collect()
+        self.found.tests.iter().map(|test| ewca_report::Covariate::of(test, self.column(test))).collect()
     }
 }
 

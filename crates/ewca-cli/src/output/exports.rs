@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use ewca::{Model, Plan};
 use ewca_io::{
-    AnnDataResults, Annotation, Frame, Parameter, Partner, SparseValues, Staged, TextCells, TextColumn, add_partners,
-    stage_anndata, stage_matrix_npy, stage_table,
+    AnnDataResults, Annotation, Frame, Parameter, Partner, Preprocessing, SparseValues, Staged, TextCells, TextColumn,
+    add_partners, stage_anndata, stage_matrix_npy, stage_table,
 };
 use rayon::prelude::*;
 use serde_json::json;
@@ -78,7 +78,7 @@ impl Exports {
         match self.anndata.is_some() && input.is_stream() {
             true => Err(Failure::Unfit {
                 file: input.name(),
-                problem: "cannot be copied for --write-anndata: it can be read only once; name a file".into(),
+                problem: "cannot be copied for --write-anndata, because a pipe can be read only once; save it to a file first".into(),
             }),
             false => Ok(()),
         }
@@ -142,14 +142,18 @@ impl Exports {
         }
         let plan = model.plan();
         if let Some(file) = &self.dense_plan {
-            take(file, stage_dense(file, &plan, stop), format!("the whole plan, {} x {}", plan.len(), plan.len()));
+            take(
+                file,
+                stage_dense(file, &plan, stop),
+                format!("whole transport plan, {} x {}", plan.len(), plan.len()),
+            );
         }
         if let Some(file) = &self.plan {
             let what = format!("{} of each sample", count(self.partners.min(plan.len()), "strongest partner"));
             take(file, stage_plan(file, &plan, self.partners, &data.ids, stop), what);
         }
         if let (Some(file), Input::File(source)) = (&self.anndata, from.input) {
-            let what = "obsm X_ewca, varm EWCs, obsp ewca_plan, uns ewca".into();
+            let what = "obsm X_ewca, varm EWCs and ewca_mean, obsp ewca_plan, uns ewca".into();
             take(file, stage_annotated(source, file, &plan, self.partners, from), what);
         }
         (all, failure)
@@ -237,8 +241,9 @@ fn stage_annotated(
         scores: &scores,
         features: &data.table.features,
         loadings: &loadings,
+        means: model.mean(),
         plan: Some(&partners),
-        parameters: &parameters(model, from.layer),
+        parameters: &parameters(model, from.layer, &data.preprocessing.steps),
     };
     stage_anndata(source, file, &results)
 }
@@ -273,7 +278,7 @@ fn as_sparse(mut sorted: Vec<Partner>, samples: usize) -> SparseValues {
 }
 
 /// What goes into `uns["ewca"]`, by the names that `ewca.scanpy` in Python has for it.
-fn parameters(model: &Model, layer: Option<&str>) -> Vec<(String, Parameter)> {
+fn parameters(model: &Model, layer: Option<&str>, steps: &Preprocessing) -> Vec<(String, Parameter)> {
     let numbers = |values: &[f64]| Parameter::Numbers(values.to_vec());
     let text = |text: &str| Parameter::Text(text.into());
     let named = |(name, value): (&str, Parameter)| (name.to_string(), value);
@@ -282,8 +287,11 @@ fn parameters(model: &Model, layer: Option<&str>) -> Vec<(String, Parameter)> {
         ("solver", text(model.solver().name())),
         ("tol", Parameter::Number(model.params().tolerance())),
         ("use_highly_variable", Parameter::Flag(false)),
+        ("zero_center", Parameter::Flag(true)),
     ];
-    let params = params.into_iter().chain(layer.map(|layer| ("layer", text(layer))));
+    // Loadings and means are then of what the steps made, so that whoever projects other cells must know of them.
+    let steps = (!steps.is_nothing()).then(|| ("preprocessing", text(&json!(steps).to_string())));
+    let params = params.into_iter().chain(layer.map(|layer| ("layer", text(layer)))).chain(steps);
     let certificate = model.certificate();
     let approximate = certificate.approximation.map(|near| {
         [

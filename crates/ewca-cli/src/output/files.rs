@@ -11,6 +11,7 @@ use std::path::{Component, Path, PathBuf};
 
 use ewca_io::marks;
 use ewca_paper::experiments::Experiment;
+use ewca_report::is_report;
 
 use crate::args::{DemoJob, FitJob, Job, TableJob};
 use crate::commands::transform::model_file;
@@ -18,7 +19,6 @@ use crate::commands::{demo, manual, path, reproduce, select};
 use crate::console::failure::Failure;
 use crate::input::table::Input;
 use crate::output::results::{self, COVARIATES, RESULTS, Record};
-use crate::run::checkpoint;
 
 /// Links that are followed at most, as Linux does.
 const MOST_LINKS: usize = 40;
@@ -82,7 +82,7 @@ impl Files {
         self.writes("--report", job.report.as_ref().map(|wish| &wish.file));
         if let Some(checkpoint) = &job.checkpoint {
             self.writes("--checkpoint", &checkpoint.file);
-            let unfinished = output(checkpoint::unfinished(&checkpoint.file), "--checkpoint");
+            let unfinished = output(ewca_io::unfinished_checkpoint(&checkpoint.file), "--checkpoint");
             self.outputs.push(Output { is_unfinished: true, ..unfinished });
         }
         // A fit that goes on may keep its state where it found it.
@@ -104,7 +104,7 @@ impl Files {
     pub fn check(&self, overwrite: bool) -> Result<(), Failure> {
         let refused =
             |output: &Output, problem: String| Err(Failure::Unfit { file: output.path.display().to_string(), problem });
-        let other = |output: &Output| if output.in_folder { "name another folder" } else { "name another file" };
+        let other = |output: &Output| if output.in_folder { "choose another folder" } else { "choose another file" };
         let inputs: Vec<(&PathBuf, Identity)> = self.inputs.iter().map(|path| (path, Identity::of(path))).collect();
         let mut places: Vec<(PathBuf, &Output)> = Vec::new();
         for output in &self.outputs {
@@ -115,7 +115,7 @@ impl Files {
                 return refused(output, problem);
             }
             if let Some((_, twin)) = places.iter().find(|(place, _)| *place == own.place) {
-                let twins = if twin.option == output.option { "two results".into() } else { twin.option.to_string() };
+                let twins = if twin.option == output.option { "two outputs".into() } else { twin.option.to_string() };
                 let problem = format!("{} and {twins} would go to the same file; {}", output.option, other(output));
                 return refused(output, problem);
             }
@@ -156,11 +156,11 @@ fn obstacle(output: &Output) -> Option<String> {
     }
     let vouched = record.vouches_for(name, path);
     if vouched && RESULTS.contains(&name) {
-        return Some("belongs to the results of a fit; name another file, or add --overwrite to replace it".into());
+        return Some("belongs to the results of a fit; choose another file, or add --overwrite to replace it".into());
     }
     let own = vouched || is_result(path);
     (!own).then(|| {
-        "is there already, and does not look like a result of this program; name another file, or add --overwrite to \
+        "already exists, and does not look like a result of this program; choose another file, or add --overwrite to \
          replace it"
             .into()
     })
@@ -193,9 +193,8 @@ fn begins_as_ours(path: &Path) -> bool {
         return false;
     }
     let text = String::from_utf8_lossy(&head);
-    let report = text.starts_with("<!doctype html>") && text.contains(" - EWCA report</title>");
     let multiqc = text.starts_with(r#"{"id":"ewca_embedding","#);
-    report || multiqc || text.starts_with("ewca.checkpoint/") || text.contains(".TH ewca")
+    is_report(&text) || multiqc || text.starts_with("ewca.checkpoint/") || text.contains(".TH ewca")
 }
 
 /// What tells whether two paths are the same file.

@@ -251,7 +251,7 @@ impl Lock {
                     return Ok(Self { file, path, is_done });
                 }
                 Err(TryLockError::WouldBlock) => {
-                    let problem = "another run is writing its results there; wait until it has ended, or name another \
+                    let problem = "another run is writing its results there; wait until it has finished, or choose another \
                                    folder with -o";
                     return Err(Failure::Unfit { file: folder.display().to_string(), problem: problem.into() });
                 }
@@ -342,7 +342,7 @@ impl Record {
         };
         (!own).then(|| match self.recorded.contains_key(name) {
             true => "has been changed since this program wrote it".into(),
-            false => "is there already, and was not written by this program".into(),
+            false => "already exists, and was not written by this program".into(),
         })
     }
 }
@@ -353,14 +353,16 @@ pub fn mixture(folder: &Path, only: Option<&str>) -> Vec<String> {
     let record = Record::of(folder);
     let begun = |file: &str| record.unfinished.iter().any(|(name, _)| name == file);
     if !record.has_summary && begun(MODEL) || record.recorded.is_empty() && !record.unfinished.is_empty() {
-        return vec!["the results are not complete: a run is writing them, or was killed while it did".into()];
+        return vec![
+            "the results are not complete: a run is still writing them, or was killed before it finished".into(),
+        ];
     }
     let wanted = record.recorded.iter().filter(|(name, _)| only.is_none_or(|only| only == name.as_str()));
     wanted
         .filter_map(|(name, sum)| match sha256(&folder.join(name)) {
             Ok(found) if found == *sum => None,
-            Ok(_) => Some(format!("{name} is not the one that was written together with {SUMMARY}")),
-            Err(_) => Some(format!("{name} is gone, or cannot be read")),
+            Ok(_) => Some(format!("{name} does not belong to the same run as {SUMMARY}")),
+            Err(_) => Some(format!("{name} is missing, or cannot be read")),
         })
         .collect()
 }
@@ -374,7 +376,7 @@ pub fn check_model(file: &Path) -> Result<(), Failure> {
         None => Ok(()),
         Some(problem) => Err(Failure::Unfit {
             file: file.display().to_string(),
-            problem: format!("{problem}; fit again, or move the model to a folder of its own to use it as it is"),
+            problem: format!("{problem}; fit again, or move the model to an empty folder to use it anyway"),
         }),
     }
 }

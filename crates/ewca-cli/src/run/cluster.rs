@@ -29,8 +29,8 @@ impl Cluster {
     pub fn join() -> Result<Self, Failure> {
         Err(Failure::Cluster {
             problem:
-                "this program was built without MPI; build it with `cargo build --release --features mpi` (it needs \
-                      an MPI library and libclang; on Debian libopenmpi-dev and libclang-dev)"
+                "this program was built without MPI; build it with `cargo build --release --features mpi` (needs an MPI library \
+                 and libclang: on Debian, libopenmpi-dev and libclang-dev)"
                     .into(),
         })
     }

@@ -59,13 +59,21 @@ pub fn in_words(scree: &Scree) -> String {
     let (taken, above) = (count(scree.components(), "component"), scree.above);
     match (above, scree.variances.get(above).zip(scree.permuted.get(above))) {
         (0, Some((own, chance))) => {
-            format!("{taken}, but none stands out ({} of the variance, chance {})", percent(*own), percent(*chance))
+            format!(
+                "{taken}, although none explains more variance than chance ({}, chance {})",
+                percent(*own),
+                percent(*chance)
+            )
         }
         (_, Some((own, chance))) => {
             let next = above + 1;
-            format!("{taken}; number {next} has {} of the variance, chance {}", percent(*own), percent(*chance))
+            format!(
+                "{taken}; component {next} explains {} of the variance, no more than chance ({})",
+                percent(*own),
+                percent(*chance)
+            )
         }
-        (_, None) => format!("{taken}, all that were looked at: each is above chance"),
+        (_, None) => format!("{taken}: all that were tested explain more variance than chance"),
     }
 }
 
@@ -82,8 +90,14 @@ mod tests {
             quantile: 0.95,
             permutations: 20,
         };
-        assert_eq!(in_words(&scree(2)), "2 components; number 3 has 3.1% of the variance, chance 4.0%");
-        assert_eq!(in_words(&scree(0)), "1 component, but none stands out (50.0% of the variance, chance 25.0%)");
-        assert_eq!(in_words(&scree(3)), "3 components, all that were looked at: each is above chance");
+        assert_eq!(
+            in_words(&scree(2)),
+            "2 components; component 3 explains 3.1% of the variance, no more than chance (4.0%)"
+        );
+        assert_eq!(
+            in_words(&scree(0)),
+            "1 component, although none explains more variance than chance (50.0%, chance 25.0%)"
+        );
+        assert_eq!(in_words(&scree(3)), "3 components: all that were tested explain more variance than chance");
     }
 }

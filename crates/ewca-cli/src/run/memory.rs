@@ -1,5 +1,7 @@
 //! What a run will take at most, known before it begins.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use ewca::{CheckedParams, Ewca, Params, Samples};
 use ewca_eval::ParallelAnalysis;
 use ewca_io::{Forecast, Preprocessing, available_memory};
@@ -12,6 +14,20 @@ use crate::output::exports::Exports;
 
 /// What the program takes on the smallest of tables, as measured on x86-64 Linux.
 const PROGRAM: usize = 13 << 19;
+/// What the process held of its own (pages of files, such as the program's code, are not counted) before the program began, where the system tells: more
+/// than that, where it is Python's.
+static HELD_BEFORE: AtomicUsize = AtomicUsize::new(0);
+
+/// Notes what the process holds before anything is done.
+pub fn note_what_is_held() {
+    HELD_BEFORE.store(process_bytes("RssAnon").unwrap_or(0), Ordering::Relaxed);
+}
+
+/// What the program takes on the smallest of tables, in this process.
+fn program() -> usize {
+    PROGRAM.max(HELD_BEFORE.load(Ordering::Relaxed))
+}
+
 /// What reading took beside the table stays with the allocator, up to about this.
 const LEFT_BEHIND: usize = 7 << 20;
 
@@ -80,7 +96,7 @@ impl MemoryPlan<'_> {
     pub fn for_table(&self, data: &Dataset, reading: usize) -> Result<Prediction, Failure> {
         let prediction = self.predict(data.rows(), data.columns(), data.bytes(), reading)?;
         // Without a wish the machine is the limit. The table is there already.
-        let more = prediction.peak.saturating_sub(data.bytes()).saturating_sub(PROGRAM);
+        let more = prediction.peak.saturating_sub(data.bytes()).saturating_sub(program());
         match available() {
             Some(free) if self.limits.max_memory.is_none() && more > free => {
                 Err(Failure::NoMemory { file: self.file.into(), more, free })
@@ -138,7 +154,7 @@ impl MemoryPlan<'_> {
     ) -> Result<Prediction, Failure> {
         let limit = self.limits.max_memory.unwrap_or(usize::MAX);
         let budget = limit - limit / 5;
-        let held = held.saturating_add(PROGRAM);
+        let held = held.saturating_add(program());
         let params = self.params.clone().memory_budget(budget.saturating_sub(held));
         match params.clone().check().and_then(|params| need(&params)) {
             Ok(fit) if held.saturating_add(written) <= budget => {
@@ -167,7 +183,8 @@ impl MemoryPlan<'_> {
         let limit = self.limits.max_memory.unwrap_or(usize::MAX);
         let budget = limit - limit / 5;
         let fits = self.report.map_or(0, |report| report.fits(rows, columns));
-        let held = table.saturating_add(PROGRAM).saturating_add(fits);
+        let left_behind = reading.saturating_sub(table).min(LEFT_BEHIND);
+        let held = table.saturating_add(program()).saturating_add(fits).saturating_add(left_behind);
         let params = self.params.clone().memory_budget(budget.saturating_sub(held));
         let needed = match params.clone().check().and_then(|params| params.memory_needed(rows, columns)) {
             Err(ewca::Error::Memory { needed, .. }) => needed,
@@ -176,8 +193,7 @@ impl MemoryPlan<'_> {
         let fit = needed.max(self.permuted(rows, columns, table));
         // The page is made when the fits are done, and so are other files.
         let fit = fit.max(self.report.map_or(0, |report| report.page(rows, columns))).max(self.written(rows, columns));
-        let left_behind = reading.saturating_sub(table).min(LEFT_BEHIND);
-        let peak = held.saturating_add(fit).saturating_add(left_behind).max(reading.saturating_add(PROGRAM));
+        let peak = held.saturating_add(fit).max(reading.saturating_add(program()));
         match peak > budget {
             true => {
                 let needed = peak.saturating_add(peak / 4);
@@ -194,6 +210,14 @@ impl MemoryPlan<'_> {
 /// The memory that the machine has to give, in bytes, where the system tells.
 pub fn available() -> Option<usize> {
     available_memory().map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX))
+}
+
+/// What the system tells of this process under a name such as `VmRSS`, in bytes. (Linux alone tells.)
+pub fn process_bytes(name: &str) -> Option<usize> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    let kibibytes: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
 }
 
 /// The bytes of a table as it is held during a fit: sparse numbers by row and by column.

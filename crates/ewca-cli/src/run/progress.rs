@@ -187,7 +187,7 @@ impl Watcher {
             }
         };
         self.bar.set_message(format!(
-            "{which}iteration {}, gradient {:.1e} (until {:.0e})",
+            "{which}iteration {}, gradient {:.1e} (target {:.0e})",
             now.iteration, now.relative_gradient, progress.tolerance
         ));
     }

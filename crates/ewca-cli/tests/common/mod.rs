@@ -7,6 +7,12 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
+/// The program: as it was built with the tests, or the one that `EWCA_TEST_PROGRAM` names. (`cargo xtask test` names the command of the Python
+/// package, which must not behave differently.)
+pub fn program() -> PathBuf {
+    std::env::var_os("EWCA_TEST_PROGRAM").map_or_else(|| env!("CARGO_BIN_EXE_ewca").into(), PathBuf::from)
+}
+
 /// A temporary folder in which the program runs.
 pub struct Workshop {
     folder: tempfile::TempDir,
@@ -45,7 +51,7 @@ impl Workshop {
 
     /// `ewca` with these arguments, in this folder, with pipes for all streams.
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ewca"));
+        let mut command = Command::new(program());
         command.args(arguments).current_dir(self.folder.path());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
@@ -63,13 +69,13 @@ impl Workshop {
         Run::from(child.wait_with_output().unwrap())
     }
 
-    /// The command that a text ends its "Go on with:" with (its last one), as a shell takes it when it is pasted with `more`.
+    /// The command that a text ends its "Next:" with (its last one), as a shell takes it when it is pasted with `more`.
     pub fn run_printed(&self, text: &str, more: &str) -> Run {
         let lines: Vec<&str> = text.lines().collect();
         let last = lines.iter().rposition(|line| line.starts_with("  ewca ")).expect("a command");
         let continued = lines[last..].iter().take_while(|line| line.ends_with('\\')).count();
         let command = lines[last..=last + continued].join("\n");
-        let script = format!("ewca() {{ {} \"$@\"; }}\n{command}{more}", env!("CARGO_BIN_EXE_ewca"));
+        let script = format!("ewca() {{ {} \"$@\"; }}\n{command}{more}", program().display());
         let mut shell = Command::new("sh");
         shell.args(["-c", &script]).current_dir(self.folder.path()).stdin(Stdio::null());
         Run::from(shell.output().unwrap())
