@@ -6,11 +6,13 @@
 >>> embedding.shape
 (60, 2)
 
-:class:`EWCA` is the scikit-learn estimator. :func:`ewca` is a drop-in for POT's ``ot.dr.ewca``; :func:`path` follows the fit from PCA
-to the collapse, :func:`select` chooses the number of components and epsilon by labels, :func:`sinkhorn_self` is the transport of
-a point cloud to itself. ``ewca.scanpy`` works on AnnData objects, ``ewca.plot`` draws with matplotlib.
+:class:`EWCA` is the scikit-learn estimator. :func:`ewca` is a drop-in for POT's ``ot.dr.ewca``; :func:`path` fits a series of epsilons,
+from PCA to the collapse; :func:`select` chooses the number of components and epsilon with the help of labels; :func:`covariates` tests
+which annotations of the samples are associated with which component; :func:`sinkhorn_self` computes the transport plan of a point cloud
+with itself. ``ewca.scanpy`` works on AnnData objects, ``ewca.plot`` draws with
+matplotlib, and :func:`report` shows a fit as a page.
 
-NumPy is all that is needed; EWCA itself needs scikit-learn, ``ewca.plot`` matplotlib.
+Only NumPy is required; ``EWCA`` also needs scikit-learn, and ``ewca.plot`` needs matplotlib.
 """
 
 from __future__ import annotations
@@ -19,9 +21,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from ._ewca import DEFAULT_PERPLEXITY, __version__
-from ._functions import Path, Selection, ewca, path, select, sinkhorn_self
-from ._model import Approximation, Certificate, Finding, Model
+from ._covariates import Covariates, covariates
+from ._functions import Path, Recommendation, Selection, ewca, path, select, sinkhorn_self
+from ._model import Approximation, Certificate, Finding, Model, Scree
 from ._plan import Plan
+from ._progress import Iteration
+from ._report import Report, report
+from ._source import Chunks, TableFile, read_table
 
 if TYPE_CHECKING:
     from . import plot, scanpy
@@ -32,15 +38,25 @@ __all__ = [
     "EWCA",
     "Approximation",
     "Certificate",
+    "Chunks",
+    "Covariates",
     "Finding",
+    "Iteration",
     "Model",
     "Path",
     "Plan",
+    "Recommendation",
+    "Report",
+    "Scree",
     "Selection",
+    "TableFile",
     "__version__",
+    "covariates",
     "ewca",
     "path",
     "plot",
+    "read_table",
+    "report",
     "scanpy",
     "select",
     "sinkhorn_self",

@@ -3,10 +3,41 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Callable, Optional
+from typing import Any, Callable, NamedTuple, Optional
 
 #: Called now and then with attempt, iteration, epsilon, loss and relative gradient.
 Callback = Callable[[int, int, float, float, float], None]
+
+
+class Iteration(NamedTuple):
+    """A running fit after one of its iterations, as a ``callback`` sees it.
+
+    >>> import numpy as np, ewca
+    >>> X = np.random.default_rng(0).normal(size=(40, 3)) * [3, 2, 1]
+    >>> seen = []
+    >>> model = ewca.EWCA(1, callback=seen.append).fit(X)
+    >>> seen[0].iteration, all(now.kernel_passes > 0 for now in seen)
+    (0, True)
+    """
+
+    #: The start that is being made: 0 for the first.
+    attempt: int
+    #: The iteration of this start, from 0, where it begins.
+    iteration: int
+    #: The regularisation at work, which moves while a perplexity is searched for.
+    epsilon: float
+    #: The objective.
+    loss: float
+    #: The largest residual of a component, relative to itself: below ``tol`` the fit has converged.
+    relative_gradient: float
+    #: The sum of what rows of the plan differ from the weights.
+    marginal_error: float
+    #: Passes over all pairs of samples so far.
+    kernel_passes: int
+    #: Seconds since the fit began.
+    elapsed: float
+    #: The relative gradient that the fit is after.
+    tol: float
 
 
 class Progress:

@@ -10,7 +10,7 @@ from ._model import Certificate, Finding
 
 _ADVICE = {
     "max_iterations": "the iteration limit was reached before the tolerance: raise {limit}",
-    "stalled": "no step lowers the loss any more, but the tolerance is not met: it is finer than rounding allows, loosen {tol}",
+    "stalled": "the tolerance is below rounding error: raise {tol}",
 }
 
 
@@ -48,8 +48,8 @@ def _dominant(finding: Finding, features: Optional[Sequence[str]]) -> str:
     number = finding.values["feature"]
     name = f"in column {number}" if features is None else repr(str(features[number]))
     return (
-        f"one feature, {name}, has the first component to itself, with {100 * finding.values['variance']:.1f} % of the variance: if the "
-        "features have different units, scale them first (sklearn.preprocessing.StandardScaler), so that all of them count"
+        f"one feature, {name}, dominates the first component, with {100 * finding.values['variance']:.1f} % of the variance: if the "
+        "features have different units, scale them first (sklearn.preprocessing.StandardScaler)"
     )
 
 
@@ -65,19 +65,22 @@ def _in_words(finding: Finding, certificate: Certificate, epsilon: float, limit:
         return f"EWCA did not converge: {advice.format(limit=limit, tol=tol)} {gradient}"
     if finding.kind == "poor_approximation":
         return (
-            f"EWCA's kernel is approximate ({values['landmarks']} landmarks), and by exact rows the plan is off by "
-            f"{100 * values['marginal_error']:.2g} %: use more landmarks, a larger perplexity, or the exact kernel (landmarks=None)"
+            f"EWCA's approximation with {values['landmarks']} landmarks is poor: checked on exact rows, the plan is off by "
+            f"{100 * values['marginal_error']:.2g} %: use more landmarks, a larger perplexity, or an exact fit (landmarks=None)"
         )
     if finding.kind == "collapsed":
-        return f"EWCA collapsed at epsilon {epsilon:.4g}: components shrink the data instead of showing them; lower epsilon or perplexity"
+        return (
+            f"EWCA collapsed at epsilon {epsilon:.4g}: smoothing is too strong: the components no longer reflect the data; lower epsilon or "
+            "perplexity"
+        )
     if finding.kind == "perplexity_floor":
         return (
-            "samples repeat, and share with their copies whatever epsilon is: the smallest perplexity that can be had is "
+            "some samples are identical, and identical samples are always matched with each other: the smallest possible perplexity is "
             f"{values['smallest']:.4g}, and the fit is just above it"
         )
     if finding.kind == "perplexity_missed":
         return (
-            f"the perplexity is not the {values['wanted']:.4g} that was wanted: the optimum jumps near epsilon {epsilon:.4g}, and no epsilon "
-            "gives what lies between"
+            f"the perplexity is not {values['wanted']:.4g} as requested: the optimum jumps near epsilon {epsilon:.4g}, and no epsilon "
+            "gives a perplexity in between"
         )
     return None

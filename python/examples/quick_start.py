@@ -1,4 +1,4 @@
-"""Quick start: EWCA beside PCA on three groups of points, and the plan that says who is near whom."""
+"""Quick start: EWCA compared with PCA on three groups of points, and the plan: how strongly points are matched with each other."""
 
 import os
 import pathlib

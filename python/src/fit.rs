@@ -1,79 +1,106 @@
 //! Fits, paths, and the choice of k and epsilon.
 
-use ewca_eval::{Candidates, EncodedLabels, Protocol, Selection, Spread};
-use numpy::PyReadonlyArray1;
+use std::ffi::CString;
+
+use ewca::{Ewca, Params, Samples, Scalar};
+use ewca_eval::{Candidates, EncodedLabels, Method, Protocol, Recommendation, Selection, Spread};
+use numpy::PyArray1;
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::arrays::vector;
-use crate::data::{Table, with_samples};
+use crate::data::{TableView, with_samples};
 use crate::error::fit_error;
 use crate::model::PyModel;
-use crate::run::{detached, watched};
+use crate::run::{Given, Watch, Watchers, lost, watched};
 use crate::settings::Settings;
 
-type Weights<'py> = Option<PyReadonlyArray1<'py, f64>>;
-
-fn slice<'a>(weights: &'a Weights<'_>) -> PyResult<Option<&'a [f64]>> {
-    weights.as_ref().map(|weights| Ok(weights.as_slice()?)).transpose()
-}
+pub type Weights = Option<Py<PyArray1<f64>>>;
 
 /// One fit. Returns the model, and the exception that interrupted it if one did.
 #[pyfunction]
 #[pyo3(signature = (table, weights, settings, progress=None))]
-pub fn fit<'py>(
-    py: Python<'py>,
-    table: Table<'py>,
-    weights: Weights<'py>,
-    settings: Settings<'py>,
+pub fn fit(
+    py: Python<'_>,
+    table: Py<PyAny>,
+    weights: Weights,
+    settings: Settings<'_>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(PyModel, Option<PyErr>)> {
-    let (values, weights) = (table.values()?, slice(&weights)?);
-    let checked = settings.params()?.check().map_err(fit_error)?;
-    let (made, raised) = watched(py, settings.threads, progress, |watch| {
-        with_samples!(values, weights, |samples| checked.fit_observed(&samples, &mut watch.observer()))
-    })?;
-    match (made, raised) {
-        (Some(model), raised) => Ok((PyModel::new(model.map_err(fit_error)?), raised)),
-        (None, raised) => Err(raised.unwrap_or_else(lost)),
+    let params = settings.params()?;
+    params.check_ref().map_err(fit_error)?;
+    let (max_memory, state, mut checkpoint) = (settings.max_memory, settings.state()?, settings.checkpoint()?);
+    let (threads, watchers) = (settings.threads, Watchers { progress, callback: settings.callback });
+    let work = move |values: TableView<'_>, weights: Option<&[f64]>, watch: &Watch| {
+        let checked = within(params, max_memory, values).check()?;
+        let model = with_samples!(values, weights, |samples| {
+            let mut observer = watch.observer(checkpoint.as_mut());
+            match state {
+                Some(state) => checked.resume(&samples, state, &mut observer),
+                None => checked.fit_observed(&samples, &mut observer),
+            }
+        })?;
+        Ok((model, checkpoint.and_then(|checkpoint| checkpoint.problem)))
+    };
+    let ((model, problem), raised) = watched(py, threads, watchers, Given { table, weights }, work)?;
+    if let Some(problem) = problem {
+        let words = CString::new(format!("the state of the fit could not be saved: {problem}"))?;
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &words, 2)?;
+    }
+    Ok((PyModel::new(model), raised))
+}
+
+/// The parameters with a limit to the memory, of which reading takes its part.
+fn within(params: Params, max_memory: Option<usize>, values: TableView<'_>) -> Params {
+    let reading = if let TableView::Streamed(source) = values { source.bytes() } else { 0 };
+    match max_memory {
+        Some(bytes) => params.memory_budget(bytes.saturating_sub(reading)),
+        None => params,
     }
 }
 
 /// One model per epsilon, each fitted from its smaller neighbour; and the exception that interrupted it if one did.
 #[pyfunction]
 #[pyo3(signature = (table, weights, epsilons, settings, progress=None))]
-pub fn path<'py>(
-    py: Python<'py>,
-    table: Table<'py>,
-    weights: Weights<'py>,
+pub fn path(
+    py: Python<'_>,
+    table: Py<PyAny>,
+    weights: Weights,
     epsilons: Vec<f64>,
-    settings: Settings<'py>,
+    settings: Settings<'_>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Vec<PyModel>, Option<PyErr>)> {
-    let (values, weights) = (table.values()?, slice(&weights)?);
-    let checked = settings.params()?.check().map_err(fit_error)?;
-    let (made, raised) = watched(py, settings.threads, progress, |watch| {
-        with_samples!(values, weights, |samples| checked.path_observed(&samples, &epsilons, &mut watch.observer()))
-    })?;
-    let Some(models) = made else { return Err(raised.unwrap_or_else(lost)) };
-    Ok((models.map_err(fit_error)?.into_iter().map(PyModel::new).collect(), raised))
+    let params = settings.params()?;
+    params.check_ref().map_err(fit_error)?;
+    let max_memory = settings.max_memory;
+    let (threads, watchers) = (settings.threads, Watchers { progress, callback: settings.callback });
+    let work = move |values: TableView<'_>, weights: Option<&[f64]>, watch: &Watch| {
+        let checked = within(params, max_memory, values).check()?;
+        with_samples!(values, weights, |samples| checked.path_observed(&samples, &epsilons, &mut watch.observer(None)))
+    };
+    let (models, raised) = watched(py, threads, watchers, Given { table, weights }, work)?;
+    Ok((models.into_iter().map(PyModel::new).collect(), raised))
 }
 
 /// The epsilons of a path, and those among which labels choose, where none are given.
 #[pyfunction]
 pub fn default_epsilons(
     py: Python<'_>,
-    table: Table<'_>,
-    weights: Weights<'_>,
+    table: Py<PyAny>,
+    weights: Weights,
     k: usize,
 ) -> PyResult<(Vec<f64>, Vec<f64>)> {
-    let (values, weights) = (table.values()?, slice(&weights)?);
-    let found = detached(py, None, || {
+    let work = move |values: TableView<'_>, weights: Option<&[f64]>, watch: &Watch| {
         with_samples!(values, weights, |samples| {
-            ewca::Ewca::params(k).pca(&samples).map(|pca| (pca.path_epsilons(), pca.selection_epsilons()))
+            let pca = ewca::Ewca::params(k).check()?.pca_observed(&samples, &mut watch.observer(None))?;
+            Ok((pca.path_epsilons(), pca.selection_epsilons()))
         })
-    })?;
-    found.map_err(fit_error)
+    };
+    match watched(py, None, Watchers::default(), Given { table, weights }, work)? {
+        (_, Some(raised)) => Err(raised),
+        (found, None) => Ok(found),
+    }
 }
 
 /// Judges each k, and chooses an epsilon for it, by the paper's protocol.
@@ -81,7 +108,7 @@ pub fn default_epsilons(
 #[allow(clippy::too_many_arguments)]
 pub fn select<'py>(
     py: Python<'py>,
-    table: Table<'py>,
+    table: Py<PyAny>,
     labels: Vec<String>,
     ks: Vec<usize>,
     epsilons: Vec<f64>,
@@ -90,23 +117,53 @@ pub fn select<'py>(
     seed: u64,
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let values = table.values()?;
     let labels = EncodedLabels::new(&labels);
     let protocol = Protocol { splits, inner_splits, seed };
-    let (made, raised) = watched(py, threads, None, |watch| {
-        let mut go_on = |_| !watch.stopped();
+    let work = move |values: TableView<'_>, _: Option<&[f64]>, watch: &Watch| {
+        let stop = watch.flag();
         with_samples!(values, None, |samples| {
-            let candidates = Candidates::Standing;
-            ewca_eval::select(&samples, &labels, &ks, &epsilons, candidates, protocol, &mut go_on)
+            let (candidates, go_on) = (Candidates::Standing, &mut |_| true);
+            let found = ewca_eval::select_until(&samples, &labels, &ks, &epsilons, candidates, protocol, go_on, &stop)?;
+            found.map(|found| confirmed(found, &samples)).transpose()
         })
-    })?;
-    match made.transpose().map_err(fit_error)?.flatten() {
-        Some(selection) => words(py, &selection),
-        None => Err(raised.unwrap_or_else(lost)),
+    };
+    match watched(py, threads, Watchers::default(), Given { table, weights: None }, work)? {
+        (Some((selection, recommended)), None) => words(py, &selection, &recommended),
+        (_, raised) => Err(raised.unwrap_or_else(lost)),
     }
 }
 
-fn words<'py>(py: Python<'py>, selection: &Selection) -> PyResult<Bound<'py, PyDict>> {
+/// What the table recommends, once that very fit has been made: fits of the table begin from each other, and may end elsewhere.
+fn confirmed<T: Scalar>(mut found: Selection, samples: &Samples<'_, T>) -> ewca::Result<(Selection, Recommendation)> {
+    loop {
+        let recommended = found.recommendation();
+        if recommended.method == Method::Pca {
+            return Ok((found, recommended));
+        }
+        let model = Ewca::params(recommended.k).epsilon(recommended.epsilon).fit(samples)?;
+        if !model.certificate().collapsed {
+            return Ok((found, Recommendation { perplexity: model.perplexity().overall, ..recommended }));
+        }
+        found.note_collapse(recommended.k);
+    }
+}
+
+fn advice<'py>(py: Python<'py>, recommended: &Recommendation) -> PyResult<Bound<'py, PyDict>> {
+    let words = PyDict::new(py);
+    let method = if recommended.method == Method::Pca { "pca" } else { "ewca" };
+    words.set_item("method", method)?;
+    words.set_item("n_components", recommended.k)?;
+    words.set_item("epsilon", recommended.epsilon)?;
+    words.set_item("perplexity", recommended.perplexity)?;
+    words.set_item("error", recommended.error)?;
+    words.set_item("other", recommended.other)?;
+    words.set_item("ahead", recommended.ahead)?;
+    words.set_item("behind", recommended.behind)?;
+    words.set_item("better_by", recommended.better_by())?;
+    Ok(words)
+}
+
+fn words<'py>(py: Python<'py>, selection: &Selection, recommended: &Recommendation) -> PyResult<Bound<'py, PyDict>> {
     let spread = |spread: &Spread| (spread.mean, spread.q1, spread.median, spread.q3);
     let cells = PyList::empty(py);
     for cell in &selection.cells {
@@ -119,6 +176,7 @@ fn words<'py>(py: Python<'py>, selection: &Selection) -> PyResult<Bound<'py, PyD
         one.set_item("chosen", vector(py, &cell.chosen))?;
         one.set_item("by_epsilon", vector(py, &cell.by_epsilon))?;
         one.set_item("collapsed", cell.collapsed.clone())?;
+        one.set_item("perplexities", vector(py, &cell.perplexities))?;
         cells.append(one)?;
     }
     let words = PyDict::new(py);
@@ -126,9 +184,6 @@ fn words<'py>(py: Python<'py>, selection: &Selection) -> PyResult<Bound<'py, PyD
     words.set_item("raw", spread(&selection.raw))?;
     words.set_item("cells", cells)?;
     words.set_item("best", selection.best)?;
+    words.set_item("recommended", advice(py, recommended)?)?;
     Ok(words)
-}
-
-fn lost() -> PyErr {
-    pyo3::exceptions::PyRuntimeError::new_err("the work ended without a result")
 }

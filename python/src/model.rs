@@ -2,48 +2,59 @@
 
 use std::path::PathBuf;
 
-use ewca::{Matrix, Model};
-use ewca_io::{
-    Annotation, Checksum, DenseValues, FittedPreprocessing, ModelFile, Preprocessing, RoleColumns, SparseValues, Table,
-    Values,
-};
+use ewca::{Matrix, Model, Start};
+use ewca_io::{Annotation, Checksum, FittedPreprocessing, ModelFile, Preprocessing, RoleColumns, Values};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::arrays::{by_rows, transposed, vector};
-use crate::data::{self, Lines, Rows, matrix};
+use crate::data::{self, matrix};
 use crate::error::{file_error, fit_error};
 use crate::plan::PyPlan;
-use crate::run::detached;
+use crate::run::{attended, detached, lost};
+use crate::steps::{self, PySteps, owned};
 
 /// A fit, with what a model file holds beside it.
 #[pyclass(frozen, name = "Model", module = "ewca._ewca")]
 pub struct PyModel {
-    model: Model,
+    pub(crate) model: Model,
     /// What came with a model that was loaded. A fit of arrays has none of it.
-    origin: Option<Origin>,
+    pub(crate) origin: Option<Origin>,
+    /// How many samples the fit had, where nothing is kept of them: the model has one sample then, which stands for all.
+    forgotten: Option<usize>,
 }
 
 #[derive(Clone)]
-struct Origin {
-    preprocessing: FittedPreprocessing,
-    ids: Vec<String>,
-    labels: Option<Vec<String>>,
-    annotations: Vec<Annotation>,
-    columns: RoleColumns,
+pub(crate) struct Origin {
+    pub(crate) preprocessing: FittedPreprocessing,
+    pub(crate) ids: Vec<String>,
+    pub(crate) labels: Option<Vec<String>>,
+    pub(crate) annotations: Vec<Annotation>,
+    pub(crate) columns: RoleColumns,
     program: String,
     training_checksum: u64,
 }
 
 impl PyModel {
     pub fn new(model: Model) -> Self {
-        Self { model, origin: None }
+        Self { model: without_start(model), origin: None, forgotten: None }
+    }
+
+    /// Refuses what only the samples of the fit can tell.
+    pub(crate) fn has_samples(&self) -> PyResult<()> {
+        match self.forgotten {
+            None => Ok(()),
+            Some(_) => Err(PyValueError::new_err(
+                "this model was fitted with keep_plan=False: its scores, potential and plan were not kept, and it cannot be \
+                 saved as a model file; fit it with keep_plan=True",
+            )),
+        }
     }
 
     /// The steps before the fit, where there are any.
-    fn steps(&self) -> Option<&FittedPreprocessing> {
+    pub(crate) fn steps(&self) -> Option<&FittedPreprocessing> {
         self.origin.as_ref().map(|origin| &origin.preprocessing).filter(|steps| !steps.steps.is_nothing())
     }
 
@@ -74,7 +85,7 @@ impl PyModel {
     }
 
     /// What is said of a fit of arrays: samples and features are named as the program names those without names.
-    fn no_origin(&self) -> Origin {
+    pub(crate) fn no_origin(&self) -> Origin {
         let features = numbered("column", self.model.n_features());
         Origin {
             preprocessing: FittedPreprocessing {
@@ -94,6 +105,18 @@ impl PyModel {
     }
 }
 
+/// A model that does not repeat the components that its fit began at.
+fn without_start(model: Model) -> Model {
+    let plain = model.params().params().clone().start(Start::Pca);
+    if plain == *model.params().params() {
+        return model;
+    }
+    let mut parts = model.clone().into_parts();
+    let Ok(checked) = plain.check() else { return model };
+    parts.params = checked;
+    Model::from_parts(parts).unwrap_or(model)
+}
+
 fn numbered(stem: &str, count: usize) -> Vec<String> {
     (1..=count).map(|number| format!("{stem}{number}")).collect()
 }
@@ -103,12 +126,12 @@ impl From<ModelFile> for PyModel {
         let ModelFile { model, preprocessing, ids, labels, annotations, columns, program, training_checksum, .. } =
             file;
         let origin = Origin { preprocessing, ids, labels, annotations, columns, program, training_checksum };
-        Self { model, origin: Some(origin) }
+        Self { model, origin: Some(origin), forgotten: None }
     }
 }
 
 /// What pickle keeps: the function that reads a model again, and its arguments.
-type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, u64));
+type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, u64, Option<usize>));
 
 #[pymethods]
 impl PyModel {
@@ -125,17 +148,20 @@ impl PyModel {
 
     #[getter]
     fn scores<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        self.has_samples()?;
         by_rows(py, self.model.scores())
     }
 
     #[getter]
-    fn weights<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        vector(py, self.model.weights())
+    fn weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        self.has_samples()?;
+        Ok(vector(py, self.model.weights()))
     }
 
     #[getter]
-    fn potential<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        vector(py, self.model.potential())
+    fn potential<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        self.has_samples()?;
+        Ok(vector(py, self.model.potential()))
     }
 
     #[getter]
@@ -146,6 +172,14 @@ impl PyModel {
     #[getter]
     fn explained_variance_ratio<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         vector(py, self.model.explained_variance_ratio())
+    }
+
+    /// The norm of each column of the scores, of as many samples as the weights stand for.
+    #[getter]
+    fn singular_values<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        let samples = self.model.variance_divisor() * self.model.sample_count();
+        let values: Vec<f64> = self.model.explained_variance().iter().map(|v| (v * samples).sqrt()).collect();
+        values.into_pyarray(py)
     }
 
     #[getter]
@@ -189,9 +223,15 @@ impl PyModel {
     }
 
     /// How many features a table must have; with preprocessing more than the components have.
-    #[getter]
-    fn n_features(&self) -> usize {
+    #[getter(n_features)]
+    pub(crate) fn table_features(&self) -> usize {
         self.steps().map_or(self.model.n_features(), |steps| steps.features.len())
+    }
+
+    /// Which of these features the components have, where they do not have all.
+    #[getter]
+    fn kept(&self) -> Option<&[usize]> {
+        self.steps()?.kept.as_deref()
     }
 
     /// How many samples the weights stand for.
@@ -202,7 +242,25 @@ impl PyModel {
 
     #[getter]
     fn n_samples(&self) -> usize {
-        self.model.n_samples()
+        self.forgotten.unwrap_or(self.model.n_samples())
+    }
+
+    /// Whether the scores, the potential and so the plan were kept.
+    #[getter]
+    fn has_plan(&self) -> bool {
+        self.forgotten.is_none()
+    }
+
+    /// What was asked of the fit, as JSON.
+    #[getter]
+    fn params(&self) -> PyResult<String> {
+        serde_json::to_string(self.model.params().params()).map_err(|e| PyRuntimeError::new_err(e.to_string()))
+    }
+
+    /// The steps before the fit, by name, where there are any.
+    #[getter]
+    fn steps_wanted<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        self.steps().map(|steps| steps::words(py, &steps.steps)).transpose()
     }
 
     /// The names of the features, where somebody gave them.
@@ -276,9 +334,9 @@ impl PyModel {
 
     fn transform<'py>(&self, py: Python<'py>, table: data::Table<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let values = table.values()?;
-        let scores = detached(py, None, || match self.steps() {
+        let (scores, raised) = attended(py, |watch| match self.steps() {
             Some(steps) => {
-                let done = steps.apply(owned(values, &steps.features), "X").map_err(file_error)?;
+                let done = steps.apply(owned(values, &steps.features)?, "X").map_err(file_error)?;
                 match &done.values {
                     Values::Dense(x) => self.model.transform(&x.data, x.rows),
                     Values::Sparse(x) => self.model.transform_sparse(&x.offsets, &x.indices, &x.values),
@@ -290,10 +348,17 @@ impl PyModel {
                 data::TableView::Dense32(x) => x.scores(&self.model),
                 data::TableView::Sparse64(x) => self.model.transform_sparse(x.offsets, x.positions, x.values),
                 data::TableView::Sparse32(x) => self.model.transform_sparse(x.offsets, x.positions, x.values),
+                data::TableView::Streamed(x) => {
+                    x.stop_with(watch.flag());
+                    x.scores(&self.model)
+                }
             }
             .map_err(fit_error),
-        })??;
-        by_rows(py, &scores)
+        })?;
+        match raised.or_else(|| table.failure()) {
+            Some(error) => Err(error),
+            None => by_rows(py, &scores.ok_or_else(lost)??),
+        }
     }
 
     fn inverse_transform<'py>(
@@ -302,19 +367,71 @@ impl PyModel {
         scores: PyReadonlyArray2<'_, f64>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let scores = matrix(&scores);
-        let samples: Matrix = detached(py, None, || self.model.inverse_transform(&scores))?.map_err(fit_error)?;
+        let samples = detached(py, None, || {
+            let samples = self.model.inverse_transform(&scores)?;
+            Ok(match self.steps() {
+                Some(steps) => steps::undone(steps, &samples),
+                None => samples,
+            })
+        })?
+        .map_err(fit_error)?;
         by_rows(py, &samples)
     }
 
-    fn plan(&self) -> PyPlan {
+    /// Samples as the model sees them: after the steps.
+    fn prepared<'py>(&self, py: Python<'py>, table: data::Table<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let values = table.values()?;
+        let Some(fitted) = self.steps() else {
+            return Err(PyRuntimeError::new_err("the model has no steps"));
+        };
+        let apply = || fitted.apply(owned(values, &fitted.features)?, "X").map_err(file_error);
+        let done = detached(py, None, apply)??;
+        steps::to_python(py, done.values)
+    }
+
+    /// The same fit with the steps that made its table.
+    fn with_steps(&self, steps: &PySteps) -> Self {
+        let origin = Origin { preprocessing: steps.fitted.clone(), ..self.no_origin() };
+        Self { model: self.model.clone(), origin: Some(origin), forgotten: self.forgotten }
+    }
+
+    /// The same model without its samples: as large as that of PCA.
+    fn without_plan(&self) -> PyResult<Self> {
+        let samples = self.n_samples();
+        let mut parts = self.model.clone().into_parts();
+        parts.total_count = Some(self.model.sample_count());
+        parts.scores = Matrix::zeros(1, self.model.n_components());
+        (parts.weights, parts.potential) = (vec![1.0], vec![0.0]);
+        let origin = self.origin.clone().map(|origin| Origin {
+            ids: numbered("", 1),
+            labels: None,
+            annotations: Vec::new(),
+            ..origin
+        });
+        Ok(Self { model: Model::from_parts(parts).map_err(fit_error)?, origin, forgotten: Some(samples) })
+    }
+
+    /// As much of the model as its plan is made of: no features.
+    fn for_plan(&self) -> PyResult<Self> {
+        self.has_samples()?;
+        let k = self.model.n_components();
+        let mut parts = self.model.clone().into_parts();
+        parts.components = Matrix::from_fn(k, k, |i, j| f64::from(u8::from(i == j)));
+        (parts.mean, parts.history) = (vec![0.0; k], Vec::new());
+        Ok(Self::new(Model::from_parts(parts).map_err(fit_error)?))
+    }
+
+    fn plan(&self) -> PyResult<PyPlan> {
+        self.has_samples()?;
         let certificate = self.model.certificate();
         // The plan is that of the exact kernel.
         let marginal_error = certificate.approximation.map_or(certificate.marginal_error, |near| near.marginal_error);
-        PyPlan { plan: self.model.plan(), marginal_error }
+        Ok(PyPlan { plan: self.model.plan().into(), marginal_error })
     }
 
     #[pyo3(signature = (path, features=None))]
     fn save(&self, py: Python<'_>, path: PathBuf, features: Option<Vec<String>>) -> PyResult<()> {
+        self.has_samples()?;
         let file = self.file(features)?;
         py.detach(|| ewca_io::write_model(&path, &file)).map_err(file_error)
     }
@@ -339,38 +456,15 @@ impl PyModel {
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
         let bytes = self.to_bytes(py, None)?;
         let sum = Checksum::of(bytes.as_bytes());
-        Ok((py.get_type::<Self>().getattr("_unpickled")?, (bytes, sum)))
+        Ok((py.get_type::<Self>().getattr("_unpickled")?, (bytes, sum, self.forgotten)))
     }
 
     #[staticmethod]
-    fn _unpickled(bytes: &[u8], sum: u64) -> PyResult<Self> {
+    #[pyo3(signature = (bytes, sum, forgotten=None))]
+    fn _unpickled(bytes: &[u8], sum: u64, forgotten: Option<usize>) -> PyResult<Self> {
         match Checksum::of(bytes) == sum {
-            true => Self::from_bytes(bytes),
+            true => Ok(Self { forgotten, ..Self::from_bytes(bytes)? }),
             false => Err(PyValueError::new_err("the pickled model is damaged: its checksum differs")),
         }
     }
-}
-
-/// A copy for the steps to work on.
-fn owned(values: data::TableView<'_>, features: &[String]) -> Table {
-    fn dense<T: Copy + Into<f64>>(x: Lines<'_, T>) -> Values {
-        let Lines { data, rows, columns, row_stride, column_stride } = x;
-        let row = |i: usize| (0..columns).map(move |j| data[i * row_stride + j * column_stride].into());
-        Values::Dense(DenseValues { rows, columns, data: (0..rows).flat_map(row).collect() })
-    }
-    fn sparse<T: Copy + Into<f64>>(x: Rows<'_, T>) -> Values {
-        Values::Sparse(SparseValues {
-            columns: x.columns,
-            offsets: x.offsets.to_vec(),
-            indices: x.positions.to_vec(),
-            values: x.values.iter().map(|&x| x.into()).collect(),
-        })
-    }
-    let values = match values {
-        data::TableView::Dense64(x) => dense(x),
-        data::TableView::Dense32(x) => dense(x),
-        data::TableView::Sparse64(x) => sparse(x),
-        data::TableView::Sparse32(x) => sparse(x),
-    };
-    Table::new(values, features.to_vec())
 }

@@ -1,10 +1,14 @@
 //! What Python asks of a fit, as the core's parameters.
 
-use ewca::{Ewca, MmParams, Params, Solver, Start};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ewca::{Ewca, FitState, MmParams, Params, Solver, Start};
 use numpy::PyReadonlyArray2;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::checkpoint::{self, Checkpoint};
 use crate::data::matrix;
 
 /// The keys of the dictionary that Python passes.
@@ -22,6 +26,14 @@ pub struct Settings<'py> {
     seed: u64,
     start: Option<PyReadonlyArray2<'py, f64>>,
     landmarks: Option<usize>,
+    single_precision: bool,
+    skip_far_pairs: bool,
+    coarse_to_fine: bool,
+    pub max_memory: Option<usize>,
+    checkpoint: Option<PathBuf>,
+    checkpoint_every: f64,
+    resume: Option<PathBuf>,
+    pub callback: Option<Py<PyAny>>,
     pub threads: Option<usize>,
 }
 
@@ -33,7 +45,10 @@ impl Settings<'_> {
             .tolerance(self.tol)
             .max_iterations(self.max_iter)
             .restarts(self.n_init.saturating_sub(1))
-            .seed(self.seed);
+            .seed(self.seed)
+            .single_precision(self.single_precision)
+            .skip_far_pairs(self.skip_far_pairs)
+            .coarse_to_fine(self.coarse_to_fine);
         if let Some(epsilon) = self.epsilon {
             params = params.epsilon(epsilon);
         }
@@ -47,6 +62,19 @@ impl Settings<'_> {
             params = params.landmarks(landmarks);
         }
         Ok(params)
+    }
+
+    /// The file that the state of the fit is kept in, if one is.
+    pub fn checkpoint(&self) -> PyResult<Option<Checkpoint>> {
+        let every = Duration::try_from_secs_f64(self.checkpoint_every).map_err(|error| {
+            PyValueError::new_err(format!("checkpoint_every is {}: {error}", self.checkpoint_every))
+        })?;
+        self.checkpoint.clone().map(|file| Checkpoint::new(file, every)).transpose()
+    }
+
+    /// The state to go on from, if there is one.
+    pub fn state(&self) -> PyResult<Option<FitState>> {
+        self.resume.as_deref().map(checkpoint::read).transpose()
     }
 
     fn solver(&self) -> PyResult<Solver> {

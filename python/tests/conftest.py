@@ -1,5 +1,6 @@
 """Data that several tests fit, and the one checker that every fit goes through."""
 
+import copy
 import csv
 import gzip
 import os
@@ -51,6 +52,7 @@ def check_fit():
 
 def _check_fit(model, X, weights=None, tol=1e-6):
     """What must hold of every fit, by definition and not by the solver's word."""
+    model = _in_double_precision(model)
     X = np.asarray(X.todense()) if hasattr(X, "todense") else np.asarray(X, dtype=float)
     a = recomputed.weights_of(len(X), weights)
     U, z, mean = model.components_.T, model.embedding_, model.mean_
@@ -74,6 +76,18 @@ def _check_fit(model, X, weights=None, tol=1e-6):
         assert expected["relative_gradient"] <= 3 * tol
         if not expected["collapsed"]:
             assert expected["eigen_deficit"] <= 1e-8
+
+
+def _in_double_precision(model):
+    """A fit of single-precision data is a double-precision one, rounded: what is checked is that one."""
+    if model.embedding_.dtype == np.float64:
+        return model
+    double = copy.copy(model)
+    double._dtype = np.dtype(np.float64)
+    double._take(model._model)
+    for name in ("components_", "mean_", "embedding_", "potential_", "explained_variance_", "explained_variance_ratio_", "singular_values_"):
+        np.testing.assert_array_equal(getattr(model, name), getattr(double, name).astype(np.float32), err_msg=name)
+    return double
 
 
 def subspace_distance(first, second):

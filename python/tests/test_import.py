@@ -2,6 +2,7 @@
 
 import importlib.util
 import pathlib
+import subprocess
 import sys
 
 import pytest
@@ -35,8 +36,9 @@ def test_all_that_is_offered_is_there():
     for module in (ewca, ewca.plot, ewca.scanpy):
         for name in module.__all__:
             assert getattr(module, name) is not None, name
+    assert {"Report", "report"} <= set(ewca.__all__)
     assert set(ewca.plot.__all__) == {"embedding", "loadings", "path", "plan"}
-    assert set(ewca.scanpy.__all__) == {"ewca", "plan_as_neighbors"}
+    assert set(ewca.scanpy.__all__) == {"as_pca", "ewca", "plan_as_neighbors", "transform"}
     assert dir(ewca) == sorted(ewca.__all__)
     # Whatever has no underscore is offered.
     public = {name for name, thing in vars(ewca).items() if not name.startswith("_") and name not in ("annotations", "importlib")}
@@ -52,3 +54,10 @@ def test_the_rest_is_imported_on_first_use(monkeypatch):
     assert ewca.plot is sys.modules["ewca.plot"] and ewca.scanpy is sys.modules["ewca.scanpy"]
     with pytest.raises(AttributeError, match="module 'ewca' has no attribute 'nothing'"):
         ewca.nothing
+
+
+def test_importing_the_package_brings_nothing_but_numpy():
+    """It takes about as long as NumPy: bench/PYTHON_PRICE.md."""
+    code = "import sys, numpy; before = set(sys.modules); import ewca; print(*sorted({m.partition('.')[0] for m in set(sys.modules) - before}))"
+    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+    assert {name for name in found if name not in sys.stdlib_module_names} == {"ewca"}

@@ -1,13 +1,11 @@
 """What people pass, as it reaches the compiled half."""
 
-import os
-
 import numpy as np
 import pytest
 import scipy.sparse
 
 import ewca
-from ewca import _ewca, _input
+from ewca import _ewca, _input, _source
 
 LARGEST_SEED = 2**31 - 1
 
@@ -105,7 +103,7 @@ def test_sparse_values_with_gaps_become_contiguous():
 
 
 def test_what_is_sparse():
-    assert _input.is_sparse(scipy.sparse.eye_array(2)) is True
+    assert _input.is_sparse(scipy.sparse.csr_array(np.eye(2))) is True
     assert _input.is_sparse(np.eye(2)) is False
 
     class Half:
@@ -142,14 +140,29 @@ def test_seeds():
 
 
 def test_threads(monkeypatch):
-    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    monkeypatch.setattr(_ewca, "available_cores", lambda: 8)
     assert _input.as_threads(None) is None and _input.as_threads(-1) is None
-    assert [_input.as_threads(n) for n in (1, 3, np.int32(9), -2, -8, -9, -100)] == [1, 3, 9, 7, 1, 1, 1]
-    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    # More than there are cores would only be in each other's way.
+    assert [_input.as_threads(n) for n in (1, 3, np.int32(8), 9, 100000, -2, -8, -9, -100)] == [1, 3, 8, 8, 8, 7, 1, 1, 1]
+    monkeypatch.setattr(_ewca, "available_cores", lambda: 1)
     assert _input.as_threads(-2) == 1
-    for nonsense in (0, 1.5, "2"):
+    for nonsense in (0, 1.5, "2", True):
         with pytest.raises(ValueError, match="pass None or -1 for all cores, or a number other than 0"):
             _input.as_threads(nonsense)
+
+
+def test_bytes():
+    words = {"4GB": 4_000_000_000, "500 MiB": 500 * 2**20, "1.5k": 1500, "12": 12, "2 tib": 2**41, "7b": 7, " 3 Gi ": 3 * 2**30}
+    assert {word: _input.as_bytes("x", word) for word in words} == words
+    assert _input.as_bytes("x", None) is None and _input.as_bytes("x", np.int64(9)) == 9
+    for nonsense in ("", "GB", "-1GB", "1 XB", "1e3", "i", "4 ib"):
+        with pytest.raises(ValueError, match="x is .*pass a number of bytes, or a text such as '4GB'"):
+            _input.as_bytes("x", nonsense)
+    for nonsense, kind in [(0, ValueError), (-1, ValueError), (1.5, TypeError), (True, TypeError)]:
+        with pytest.raises(kind, match=f"x is {nonsense}"):
+            _input.as_bytes("x", nonsense)
+    part = _source.PART
+    assert [_input.part_bytes(n) for n in (None, 16 * part, "1TB", 1600, 1)] == [part, part, part, 100, 1]
 
 
 def test_numbers():
@@ -173,7 +186,7 @@ def test_numbers():
 def test_settings_of_every_kind():
     start = np.eye(3)[:, :2]
     words = _input.settings(
-        np.int64(2), epsilon=3, solver="mm", inner_steps=4, tol=1e-3, max_iter=5, n_init=6, random_state=7, n_jobs=2, start=start, landmarks=9
+        np.int64(2), epsilon=3, solver="mm", inner_steps=4, tol=1e-3, max_iter=5, n_init=6, random_state=7, n_jobs=1, start=start, landmarks=9
     )
     assert words.pop("start") is start
     assert words == {
@@ -186,8 +199,16 @@ def test_settings_of_every_kind():
         "max_iter": 5,
         "n_init": 6,
         "seed": 7,
-        "threads": 2,
+        "threads": 1,
         "landmarks": 9,
+        "single_precision": True,
+        "skip_far_pairs": True,
+        "coarse_to_fine": True,
+        "max_memory": None,
+        "checkpoint": None,
+        "checkpoint_every": 60.0,
+        "resume": None,
+        "callback": None,
     }
     assert {name: type(value) for name, value in words.items() if value is not None} == {
         "n_components": int,
@@ -200,10 +221,14 @@ def test_settings_of_every_kind():
         "seed": int,
         "threads": int,
         "landmarks": int,
+        "single_precision": bool,
+        "skip_far_pairs": bool,
+        "coarse_to_fine": bool,
+        "checkpoint_every": float,
     }
     assert _input.settings(2, perplexity=np.int32(8))["perplexity"] == 8.0
     for words, kind, message in [
-        ({"epsilon": 1, "perplexity": 2}, ValueError, "both given"),
+        ({"epsilon": 1, "perplexity": 2}, ValueError, "both passed"),
         ({"solver": 1}, TypeError, "choose 'auto'"),
         ({"epsilon": "1"}, TypeError, "epsilon is '1'"),
         ({"perplexity": "1"}, TypeError, "perplexity is '1'"),
@@ -211,6 +236,15 @@ def test_settings_of_every_kind():
         ({"max_iter": 0}, ValueError, "max_iter is 0"),
         ({"n_init": 0}, ValueError, "n_init is 0"),
         ({"landmarks": 1.5}, TypeError, "landmarks is 1.5"),
+        ({"max_memory": "much"}, ValueError, "max_memory is 'much'"),
+        ({"checkpoint": 3}, TypeError, "checkpoint is 3: it must be the name of a file"),
+        ({"checkpoint": b"state"}, TypeError, "it must be the name of a file"),
+        ({"checkpoint_every": -1}, ValueError, "checkpoint_every is -1"),
+        ({"checkpoint_every": np.nan}, ValueError, "checkpoint_every is nan"),
+        ({"checkpoint_every": "1"}, TypeError, "checkpoint_every is '1'"),
+        ({"resume": 3}, TypeError, "resume is 3: it must be the name of a file"),
+        ({"resume": True}, ValueError, "resume is True, but there is no checkpoint file"),
+        ({"callback": 3}, TypeError, "callback is 3: it must be a function"),
     ]:
         with pytest.raises(kind, match=message):
             _input.settings(2, **words)

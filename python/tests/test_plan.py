@@ -1,5 +1,8 @@
 """The plan in its forms, and symmetric Sinkhorn beside POT's."""
 
+import copy
+import pickle
+
 import numpy as np
 import ot
 import pytest
@@ -116,7 +119,7 @@ def test_the_words_about_large_plans(fitted, monkeypatch):
     """Of 20 000 samples, which nobody computes here."""
     plan = fitted[1].plan()
     monkeypatch.setattr(ewca.Plan, "__len__", lambda self: 20_000)
-    with pytest.raises(MemoryError, match="takes 3.0 GiB as a dense array, more than the 1 GiB allowed: use a graph"):
+    with pytest.raises(MemoryError, match="takes 3.0 GiB as a dense array, more than the 1 GiB allowed: use the strongest partners"):
         plan.toarray()
 
 
@@ -189,3 +192,25 @@ def test_shares_of_any_points(fitted):
     for given in (points, points.tolist(), np.asfortranarray(points)):
         np.testing.assert_allclose(model.plan().shares(given), expected, atol=1e-8)
     np.testing.assert_allclose(model.plan().shares(points.astype(np.float32)), expected, atol=1e-4)
+
+
+def test_plans_can_be_pickled_and_copied(fitted, blobs):
+    """Neither that of a fit nor that of points could be."""
+    _, model = fitted
+    rng = np.random.default_rng(0)
+    approximate = ewca.EWCA(2, epsilon=20.0, landmarks=150).fit(rng.normal(size=(200, 4)) * [4, 3, 1, 1])
+    weighted = ewca.EWCA(2, epsilon=2.0).fit(blobs[0], sample_weight=rng.integers(0, 3, size=90))
+    plans = [model.plan(), approximate.plan(), weighted.plan(), ewca.path(blobs[0], [1.0]).models[0].plan()]
+    plans += [ewca.sinkhorn_self(rng.normal(size=(30, 3)), 0.7), ewca.sinkhorn_self(rng.normal(size=(30, 1)), 0.1, rng.uniform(1, 2, size=30), tol=1e-4)]
+    for plan in plans:
+        for other in (pickle.loads(pickle.dumps(plan)), pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(plan)))), copy.deepcopy(plan), copy.copy(plan)):
+            np.testing.assert_array_equal(other.toarray(), plan.toarray())
+            np.testing.assert_array_equal(other.potential, plan.potential)
+            np.testing.assert_array_equal(other.barycentric(), plan.barycentric())
+            np.testing.assert_array_equal(other.perplexities(), plan.perplexities())
+            assert (other.epsilon, other.marginal_error, repr(other)) == (plan.epsilon, plan.marginal_error, repr(plan))
+    # Features take no room in it.
+    wide = ewca.EWCA(2, epsilon=9.0).fit(np.tile(blobs[0], 400) + rng.normal(size=(90, 4800)))
+    assert len(pickle.dumps(wide.plan())) < 90 * 60 + 10_000
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        pickle.dumps(ewca.Plan(model.plan()._plan))

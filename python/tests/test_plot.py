@@ -1,5 +1,7 @@
 """Figures show what they say: each point, link, bar and line is looked up in the figure and recomputed from the fit."""
 
+import subprocess
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas
@@ -131,6 +133,120 @@ def test_classes_have_colours_and_names(fit):
     assert ewca.plot.embedding(estimator, labels, legend=False).get_legend() is None
 
 
+def numbers_of(points):
+    """The numbers that points are coloured by."""
+    return np.asarray(points.get_array())
+
+
+def test_numbers_have_a_scale(fit):
+    estimator, _ = fit
+    ages = pandas.Series(np.random.default_rng(1).normal(size=90), name="age")
+    ax = ewca.plot.embedding(estimator, ages, links=0)
+    [points] = scatters(ax)
+    np.testing.assert_array_equal(points.get_offsets(), estimator.embedding_[:, :2])
+    np.testing.assert_array_equal(numbers_of(points), ages)
+    assert points.get_cmap().name == "viridis" and points.colorbar.ax.get_ylabel() == "age"
+    assert ax.get_legend() is None
+    # Whole numbers are a scale once they are too many to be classes.
+    [points] = scatters(ewca.plot.embedding(estimator, np.arange(90), links=0, cmap="magma", legend=False))
+    np.testing.assert_array_equal(numbers_of(points), np.arange(90))
+    assert points.get_cmap().name == "magma" and points.colorbar is None
+    assert len(scatters(ewca.plot.embedding(estimator, np.arange(90) % 60, links=0))) == 60
+    assert len(scatters(ewca.plot.embedding(estimator, np.arange(90) % 61, links=0))) == 1
+
+
+@pytest.mark.parametrize("gap", [np.nan, None, np.float32("nan"), pandas.NA, pandas.NaT])
+def test_missing_labels_are_grey(fit, gap):
+    estimator, labels = fit
+    gappy = labels.astype(object)
+    gappy[labels == "b"] = gap
+    gappy[:2] = "a"
+    ax = ewca.plot.embedding(estimator, gappy, links=0)
+    found = {one.get_label(): one for one in scatters(ax)}
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "c", "missing"]
+    np.testing.assert_array_equal(found["missing"].get_offsets(), estimator.embedding_[2:, :2][labels[2:] == "b"])
+    np.testing.assert_allclose(found["missing"].get_facecolors(), [to_rgba("0.8")])
+    assert found["missing"].get_zorder() < found["a"].get_zorder()
+    np.testing.assert_allclose(found["c"].get_facecolors(), [plt.get_cmap("tab10")(1)])
+    # Numbers with gaps.
+    values = np.linspace(0, 1, 90).astype(object)
+    values[5] = gap
+    ax = ewca.plot.embedding(estimator, values, links=0)
+    known, missing = scatters(ax)
+    np.testing.assert_array_equal(missing.get_offsets(), estimator.embedding_[[5], :2])
+    np.testing.assert_allclose(numbers_of(known), np.delete(np.linspace(0, 1, 90), 5))
+    assert known.colorbar is not None
+    # Nothing at all is known.
+    [points] = scatters(ewca.plot.embedding(estimator, [gap] * 90, links=0))
+    assert points.get_label() == "missing" and len(points.get_offsets()) == 90
+
+
+def test_infinite_labels_are_missing(fit):
+    estimator, _ = fit
+    known, missing = scatters(ewca.plot.embedding(estimator, [np.inf, *np.linspace(0, 1, 89)], links=0))
+    assert len(known.get_offsets()) == 89 and len(missing.get_offsets()) == 1
+    assert known.get_clim() == (0, 1)
+
+
+def test_categories_keep_their_order(fit):
+    estimator, labels = fit
+    kinds = pandas.Series(pandas.Categorical(labels, categories=["c", "none", "a", "b"]))
+    kinds[7] = np.nan
+    for given in (kinds, kinds.array, pandas.CategoricalIndex(kinds)):
+        ax = ewca.plot.embedding(estimator, given, links=0)
+        assert [text.get_text() for text in ax.get_legend().get_texts()] == ["c", "a", "b", "missing"]
+        found = {one.get_label(): one for one in scatters(ax)}
+        np.testing.assert_array_equal(found["a"].get_offsets(), estimator.embedding_[(kinds == "a").to_numpy(), :2])
+        np.testing.assert_allclose(found["a"].get_facecolors(), [plt.get_cmap("tab10")(1)])
+    # Booleans are classes, and so are whole numbers with gaps, which NumPy makes decimal.
+    assert [one.get_label() for one in scatters(ewca.plot.embedding(estimator, labels == "a", links=0))] == ["False", "True"]
+    batches = np.where(labels == "a", np.nan, np.where(labels == "b", 10.0, 9.0))
+    assert [one.get_label() for one in scatters(ewca.plot.embedding(estimator, batches, links=0))] == ["9", "10", "missing"]
+
+
+def test_colours_of_classes_can_be_chosen(fit):
+    estimator, labels = fit
+    for cmap, colours in [("Set2", [0, 1, 2]), ("viridis", [0.0, 0.5, 1.0]), (plt.get_cmap("Dark2"), [0, 1, 2])]:
+        found = scatters(ewca.plot.embedding(estimator, labels, links=0, cmap=cmap))
+        for one, at in zip(found, colours):
+            np.testing.assert_allclose(one.get_facecolors(), [plt.get_cmap(cmap)(at)])
+
+
+def test_one_component_is_drawn_across(blobs):
+    X, y = blobs
+    one = ewca.EWCA(1).fit(X)
+    ax = ewca.plot.embedding(one, y)
+    offsets = np.concatenate([points.get_offsets() for points in scatters(ax)])
+    np.testing.assert_array_equal(np.sort(offsets[:, 0]), np.sort(one.embedding_[:, 0]))
+    assert (np.abs(offsets[:, 1]) <= 1).all() and np.ptp(offsets[:, 1]) > 1
+    assert ax.get_xlabel().startswith("ewca0 (") and ax.get_ylabel() == "" and len(ax.get_yticks()) == 0
+    assert hidden(ax) == {"top", "right", "left"} and links(ax) == []
+    # Of several too, where one is asked for; and the same every time.
+    three = ewca.EWCA(3).fit(X)
+    first, second = (scatters(ewca.plot.embedding(three, components=given, links=0))[0] for given in (2, [2]))
+    np.testing.assert_array_equal(first.get_offsets()[:, 0], three.embedding_[:, 2])
+    np.testing.assert_array_equal(first.get_offsets(), second.get_offsets())
+
+
+def test_what_cannot_be_drawn_is_said(fit, model):
+    estimator, labels = fit
+    for given, message in [
+        ({"components": (0, 3)}, "no component 3: the fit has 3, from 0 to 2"),
+        ({"components": (-1, 0)}, "no component -1"),
+        ({"components": (0, 1, 2)}, "pass one or two component numbers"),
+        ({"components": ()}, "pass one or two component numbers"),
+        ({"components": ("a", "b")}, "no component 'a'"),
+        ({"labels": labels[:5]}, "5 labels, but 90 samples"),
+        ({"labels": np.ones((90, 2))}, "2 dimensions"),
+        ({"labels": np.linspace(0, 1, 91)}, "91 labels, but 90"),
+        ({"labels": pandas.Categorical(labels[:7])}, "7 labels, but 90"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            ewca.plot.embedding(estimator, **given)
+    with pytest.raises(ValueError, match="3 names for 12 features"):
+        ewca.plot.loadings(model, names=["a", "b", "c"])
+
+
 @pytest.mark.parametrize(("count", "cmap"), [(10, "tab10"), (11, "tab20"), (22, "tab20")])
 def test_many_classes_have_more_colours(fit, count, cmap):
     estimator, _ = fit
@@ -156,7 +272,7 @@ def test_plans_are_sorted_by_the_first_score(model):
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("partner", "sample")
     assert size_of(ax) == (6, 5) and len(ax.lines) == 0
     bar = image.colorbar
-    assert bar.ax.get_ylabel() == "share of the row's mass"
+    assert bar.ax.get_ylabel() == "share of each sample's matching"
     top = np.sqrt(shares).max()
     np.testing.assert_allclose(bar.get_ticks(), np.linspace(0, top, 5))
     texts = [text.get_text() for text in bar.ax.get_yticklabels()]
@@ -193,6 +309,22 @@ def test_plans_are_sorted_by_class(fit):
     assert {tick.tick1line.get_markersize() for tick in ax.xaxis.get_major_ticks()} == {0}
 
 
+def test_plans_of_samples_without_a_label(fit):
+    estimator, labels = fit
+    gappy = labels.astype(object)
+    gappy[labels == "a"] = None
+    ax = ewca.plot.plan(estimator, gappy)
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["b", "c", "missing"]
+    order = sorted(range(90), key=lambda i: ("bca".index(labels[i]), estimator.embedding_[i, 0]))
+    np.testing.assert_allclose(shown_plan(ax), np.sqrt(90 * estimator.transport_plan()[np.ix_(order, order)]), atol=1e-4)
+    # By numbers, without lines.
+    ages = np.random.default_rng(2).normal(size=90)
+    ax = ewca.plot.plan(estimator, ages)
+    order = np.argsort(ages)
+    np.testing.assert_allclose(shown_plan(ax), np.sqrt(90 * estimator.transport_plan()[np.ix_(order, order)]), atol=1e-4)
+    assert len(ax.lines) == 0
+
+
 @pytest.mark.parametrize(("count", "rotation"), [(6, 0), (7, 45)])
 def test_many_names_are_turned(model, count, rotation):
     ax = ewca.plot.plan(model, np.arange(90) % count)
@@ -211,28 +343,33 @@ def test_samples_without_weight_have_an_empty_row(blobs):
     np.testing.assert_allclose(np.delete((shown**2).sum(axis=1), row), 1)
 
 
-def test_paths_show_variance_and_perplexity(blobs):
+def test_paths_show_variance_perplexity_and_distance(blobs):
     X, _ = blobs
     found = ewca.path(X, [4.0, 1.0, 0.25], 2)
     ax = ewca.plot.path(found)
-    [other] = [one for one in ax.figure.axes if one is not ax]
+    other, third = [one for one in ax.figure.axes if one is not ax]
     order = np.argsort(found.epsilons)
-    [variance], [perplexity] = ax.lines, other.lines
+    [variance], [perplexity], [distance] = ax.lines, other.lines, third.lines
     np.testing.assert_array_equal(variance.get_xdata(), [0.25, 1.0, 4.0])
     np.testing.assert_array_equal(perplexity.get_xdata(), [0.25, 1.0, 4.0])
     explained = 100 * found.explained_variance_ratios[order].sum(axis=1)
     np.testing.assert_allclose(variance.get_ydata(), explained)
     np.testing.assert_array_equal(perplexity.get_ydata(), found.perplexities[order])
+    np.testing.assert_array_equal(distance.get_xdata(), [0.25, 1.0, 4.0])
+    np.testing.assert_array_equal(distance.get_ydata(), found.distances_to_pca[order])
+    assert np.ptp(found.distances_to_pca) > 0 and third.get_ylim()[0] == 0
+    assert third.spines["right"].get_position() == ("outward", 52), "beside the other axis, not on it"
     for axes, line, marker, text, colour in [
         (ax, variance, "o", "explained variance (%)", "C0"),
         (other, perplexity, "s", "perplexity (samples)", "C1"),
+        (third, distance, "^", "distance to PCA", "C2"),
     ]:
         assert (line.get_marker(), line.get_markersize(), line.get_color()) == (marker, 3, colour)
         assert axes.get_ylabel() == text and axes.yaxis.label.get_color() == colour
         assert "top" in hidden(axes)
     assert ax.get_xlabel() == "epsilon" and ax.get_xscale() == "log" == other.get_yscale() and ax.get_yscale() == "linear"
     np.testing.assert_allclose(ax.get_ylim(), (0, 1.08 * explained.max()))
-    assert size_of(ax) == (6.5, 4)
+    assert size_of(ax) == (7, 4)
     assert len(ax.patches) == 0 and len(ax.texts) == 0, "nothing collapsed"
 
 
@@ -272,6 +409,29 @@ def test_loadings_are_the_largest(fit):
     assert list(zero.get_xdata()) == [0, 0] and (zero.get_color(), zero.get_linewidth()) == ("0.3", 0.8)
     assert size_of(ax) == pytest.approx((5, 0.6 + 0.26 * 5))
     assert ax.margins()[1] == 0.01
+
+
+def test_loadings_of_kept_features_have_their_names(binary, blobs, tmp_path):
+    # `--top-variable 4` keeps some features: the first names of the table are not theirs.
+    X, _ = blobs
+    frame = pandas.DataFrame(X * np.r_[np.full(8, 0.1), 1.0, 5.0, 3.0, 4.0], columns=[f"g{j}" for j in range(12)])
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    words = [binary, "fit", tmp_path / "table.csv", "-k", "2", "--top-variable", "4", "-o", tmp_path / "out"]
+    subprocess.run([str(word) for word in words], check=True, capture_output=True)
+    for one in (ewca.EWCA.load(tmp_path / "out" / "model.safetensors"), ewca.Model.load(tmp_path / "out" / "model.safetensors")):
+        weights = one.components[0] if isinstance(one, ewca.Model) else one.components_[0]
+        # Which feature a loading belongs to: the covariance of the score with it says so.
+        score = (one.scores if isinstance(one, ewca.Model) else one.embedding_)[:, 0]
+        by_hand = {f"g{j}": weights[j - 8] for j in range(8, 12)}
+        centred = frame - frame.mean()
+        np.testing.assert_allclose(centred[list(by_hand)].to_numpy() @ list(by_hand.values()), score, atol=1e-9)
+        ax = ewca.plot.loadings(one)
+        assert {text.get_text(): bar.get_width() for text, bar in zip(ax.get_yticklabels(), ax.patches)} == by_hand
+        for names in ([f"n{j}" for j in range(12)], [f"n{j}" for j in range(8, 12)]):
+            drawn = {text.get_text() for text in ewca.plot.loadings(one, names=names).get_yticklabels()}
+            assert drawn == {"n8", "n9", "n10", "n11"}
+        with pytest.raises(ValueError, match="5 names for 12 features, of which the fit kept 4"):
+            ewca.plot.loadings(one, names=list("abcde"))
 
 
 def test_loadings_by_default(model, fit):

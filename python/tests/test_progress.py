@@ -168,22 +168,20 @@ def test_a_good_fit_is_no_matter(good):
 def test_warnings_say_what_to_do(good):
     bad = replace(good, relative_gradient=2e-3)
     limit = "EWCA did not converge: the iteration limit was reached before the tolerance: raise the limit (relative gradient 2.0e-03)"
-    stalled = (
-        "EWCA did not converge: no step lowers the loss any more, but the tolerance is not met: it is finer than rounding allows, "
-        "loosen the tolerance (relative gradient 2.0e-03)"
-    )
+    stalled = "EWCA did not converge: the tolerance is below rounding error: raise the tolerance (relative gradient 2.0e-03)"
     assert caught(found(bad, "not_converged", termination="max_iterations")) == [(ConvergenceWarning, limit, __file__)]
     assert caught(found(bad, "not_converged", termination="stalled")) == [(ConvergenceWarning, stalled, __file__)]
-    collapsed = "EWCA collapsed at epsilon 123.5: components shrink the data instead of showing them; lower epsilon or perplexity"
+    collapsed = (
+        "EWCA collapsed at epsilon 123.5: smoothing is too strong: the components no longer reflect the data; "
+        "lower epsilon or perplexity"
+    )
     assert caught(found(good, "collapsed")) == [(UserWarning, collapsed, __file__)]
     floor = (
-        "samples repeat, and share with their copies whatever epsilon is: the smallest perplexity that can be had is 30.12, "
+        "some samples are identical, and identical samples are always matched with each other: the smallest possible perplexity is 30.12, "
         "and the fit is just above it"
     )
     assert caught(found(good, "perplexity_floor", smallest=30.123)) == [(UserWarning, floor, __file__)]
-    missed = (
-        "the perplexity is not the 5 that was wanted: the optimum jumps near epsilon 123.5, and no epsilon gives what lies between"
-    )
+    missed = "the perplexity is not 5 as requested: the optimum jumps near epsilon 123.5, and no epsilon gives a perplexity in between"
     assert caught(found(good, "perplexity_missed", wanted=5.0)) == [(UserWarning, missed, __file__)]
     both = replace(good, findings=found(good, "collapsed").findings + found(good, "perplexity_missed", wanted=5.0).findings)
     assert [text for _, text, _ in caught(both)] == [collapsed, missed]
@@ -193,8 +191,8 @@ def test_approximate_kernels_are_judged(good):
     [(kind, text, file)] = caught(found(good, "poor_approximation", landmarks=50, rows=10, marginal_error=0.034))
     assert (kind, file) == (UserWarning, __file__)
     assert text == (
-        "EWCA's kernel is approximate (50 landmarks), and by exact rows the plan is off by 3.4 %: "
-        "use more landmarks, a larger perplexity, or the exact kernel (landmarks=None)"
+        "EWCA's approximation with 50 landmarks is poor: checked on exact rows, the plan is off by 3.4 %: "
+        "use more landmarks, a larger perplexity, or an exact fit (landmarks=None)"
     )
 
 
@@ -210,7 +208,7 @@ def test_findings_are_those_of_the_library(khan):
     [floor] = repeated.findings
     assert floor.kind == "perplexity_floor" and abs(floor.values["smallest"] - 10) < 0.1
     wide = X[:, :4] * [1, 1000, 1, 1]
-    with pytest.warns(UserWarning, match="one feature, in column 1, has"):
+    with pytest.warns(UserWarning, match="one feature, in column 1, dominates"):
         [dominant] = ewca.EWCA(1).fit(wide).certificate_.findings
     assert (dominant.kind, dominant.values["feature"]) == ("dominant_feature", 1)
 
@@ -220,8 +218,8 @@ def test_a_feature_that_has_most_of_the_variance_is_named_once():
     X, _ = load_wine(return_X_y=True)
     names = load_wine().feature_names
     told = (
-        "one feature, {}, has the first component to itself, with {:.1f} % of the variance: if the features have different units, "
-        "scale them first (sklearn.preprocessing.StandardScaler), so that all of them count"
+        "one feature, {}, dominates the first component, with {:.1f} % of the variance: if the features have different units, "
+        "scale them first (sklearn.preprocessing.StandardScaler)"
     )
 
     def texts(fit):

@@ -24,6 +24,14 @@ DEFAULTS = {
     "threads": None,
     "start": None,
     "landmarks": None,
+    "single_precision": True,
+    "skip_far_pairs": True,
+    "coarse_to_fine": True,
+    "max_memory": None,
+    "checkpoint": None,
+    "checkpoint_every": 60.0,
+    "resume": None,
+    "callback": None,
 }
 
 
@@ -57,7 +65,7 @@ def test_an_estimator_asks_for_the_defaults(asked, blobs):
 def test_an_estimator_asks_for_what_it_was_given(asked, blobs):
     X, _ = blobs
     weights = np.arange(1, 91)
-    model = EWCA(3, epsilon=2.5, solver="lbfgs", tol=1e-4, max_iter=77, n_init=2, random_state=9, n_jobs=2, landmarks=80)
+    model = EWCA(3, epsilon=2.5, solver="lbfgs", tol=1e-4, max_iter=77, n_init=2, random_state=9, n_jobs=1, landmarks=80)
     model.fit(X, sample_weight=weights)
     (_, (_, given, settings, _)) = asked[-1]
     np.testing.assert_array_equal(given, weights)
@@ -70,9 +78,12 @@ def test_an_estimator_asks_for_what_it_was_given(asked, blobs):
         "max_iter": 77,
         "n_init": 2,
         "seed": 9,
-        "threads": 2,
+        "threads": 1,
         "landmarks": 80,
     }
+    fast = {"single_precision": False, "skip_far_pairs": False, "coarse_to_fine": False}
+    EWCA(max_memory="40 MB", **fast).fit(X)
+    assert asked[-1][1][2] == {**DEFAULTS, **fast, "max_memory": 40_000_000}
     EWCA(perplexity=8).fit_transform(X, sample_weight=weights)
     (_, (_, given, settings, _)) = asked[-1]
     np.testing.assert_array_equal(given, weights)
@@ -158,11 +169,11 @@ def test_pot_s_words_are_checked(blobs):
 def test_paths_ask_for_what_they_were_given(asked, blobs):
     X, _ = blobs
     weights = np.arange(1.0, 91.0)
-    ewca.path(X, [2, 1], 3, sample_weight=weights, solver="bcd", tol=1e-4, max_iter=500, n_jobs=2)
+    ewca.path(X, [2, 1], 3, sample_weight=weights, solver="bcd", tol=1e-4, max_iter=500, n_jobs=1)
     [(name, (table, given, epsilons, settings, progress))] = asked
     assert name == "path" and np.shares_memory(table, X) and epsilons == [2.0, 1.0] and progress is None
     np.testing.assert_array_equal(given, weights)
-    assert settings == {**DEFAULTS, "n_components": 3, "solver": "bcd", "tol": 1e-4, "max_iter": 500, "threads": 2}
+    assert settings == {**DEFAULTS, "n_components": 3, "solver": "bcd", "tol": 1e-4, "max_iter": 500, "threads": 1}
     ewca.path(X, [1.0], sample_weight=2)
     np.testing.assert_array_equal(asked[-1][1][1], np.full(90, 2.0))
     ewca.path(X, 1.5)
@@ -195,10 +206,10 @@ def test_epsilons_of_paths_come_from_the_last_component(asked, blobs):
 
 def test_selections_ask_for_what_they_were_given(asked, blobs):
     X, y = blobs
-    ewca.select(X, y, (k for k in (3, 2)), [2, 1], n_splits=4, n_inner_splits=3, random_state=5, n_jobs=2)
+    ewca.select(X, y, (k for k in (3, 2)), [2, 1], n_splits=4, n_inner_splits=3, random_state=5, n_jobs=1)
     [(name, (table, *rest))] = asked
     assert name == "select" and np.shares_memory(table, X)
-    assert rest == [[str(label) for label in y], [3, 2], [2.0, 1.0], 4, 3, 5, 2]
+    assert rest == [[str(label) for label in y], [3, 2], [2.0, 1.0], 4, 3, 5, 1]
     ewca.select(X, y, [3, 2], n_splits=2, n_inner_splits=2)
     assert [name for name, _ in asked[1:]] == ["default_epsilons", "select"]
     (_, (_, _, _, epsilons, _, _, seed, threads)) = asked[-1]
@@ -227,7 +238,7 @@ def test_estimators_of_cells_ask_for_what_they_were_given(asked, blobs):
     anndata = pytest.importorskip("anndata")
     X, _ = blobs
     adata = anndata.AnnData(X)
-    words = {"tol": 1e-4, "max_iter": 900, "n_init": 2, "random_state": 3, "n_jobs": 2, "landmarks": 85, "solver": "lbfgs"}
+    words = {"tol": 1e-4, "max_iter": 900, "n_init": 2, "random_state": 3, "n_jobs": 1, "landmarks": 85, "solver": "lbfgs"}
     ewca.scanpy.ewca(adata, 3, epsilon=2.0, **words)
     (_, (_, weights, settings, progress)) = asked[-1]
     assert weights is None and progress is None
@@ -239,7 +250,7 @@ def test_estimators_of_cells_ask_for_what_they_were_given(asked, blobs):
         "max_iter": 900,
         "n_init": 2,
         "seed": 3,
-        "threads": 2,
+        "threads": 1,
         "landmarks": 85,
         "solver": "lbfgs",
     }
@@ -274,7 +285,7 @@ def defaults_of(function):
 def test_defaults_are_those_of_the_text():
     """`name : type, default=value`, or `optional` for None, and what other functions share with the estimator."""
     said = {}
-    for name, words in re.findall(r"^    (\w+) : (.+)$", EWCA.__doc__.split("Attributes")[0], re.MULTILINE):
+    for name, words in re.findall(r"^(\w+) : (.+)$", inspect.getdoc(EWCA).split("Attributes")[0], re.MULTILINE):
         default = re.search(r"default=(\S+)", words)
         said[name] = eval(default[1]) if default else None  # noqa: S307  (our own text)
     assert said == defaults_of(EWCA) == EWCA().get_params()
@@ -287,11 +298,15 @@ def test_defaults_are_those_of_the_text():
     cells = defaults_of(ewca.scanpy.ewca)
     shared |= {"epsilon", "perplexity", "n_init", "landmarks"}
     assert {name: cells.pop(name) for name in shared} == {name: said[name] for name in shared}
-    own = {"n_comps": 20, "layer": None, "use_highly_variable": None, "key_added": "X_ewca", "n_neighbors": 15, "random_state": 0, "copy": False}
-    assert cells == own
-    assert defaults_of(ewca.scanpy.plan_as_neighbors) == {"n_neighbors": 15, "key": "X_ewca", "key_added": None, "copy": False}
+    # The rest is scanpy's own, and test_scanpy_arguments.py compares them.
+    assert cells.pop("n_neighbors") == 15
+    which = {"n_comps", "layer", "obsm", "mask_var", "use_highly_variable", "chunked", "chunk_size"}
+    assert set(cells) == which | {"zero_center", "svd_solver", "random_state", "return_info", "dtype", "key_added", "copy"}
+    assert defaults_of(ewca.scanpy.plan_as_neighbors) == {"n_neighbors": 15, "key": None, "key_added": None, "copy": False}
+    places = {"layer": None, "key": None, "key_added": None}
+    assert defaults_of(ewca.scanpy.transform) == {**places, "chunk_size": None, "dtype": "float32", "copy": False}
     assert defaults_of(ewca.select) == {
-        "n_components": range(2, 11),
+        "n_components": "auto",
         "epsilons": None,
         "n_splits": 100,
         "n_inner_splits": 20,
@@ -304,3 +319,40 @@ def test_defaults_are_those_of_the_text():
     gibibyte = 1024**3
     assert defaults_of(EWCA.transport_plan) == defaults_of(ewca.Plan.toarray) == {"max_bytes": gibibyte}
     assert defaults_of(EWCA.plan_graph) == defaults_of(ewca.Plan.graph) == {"n_neighbors": 15}
+
+
+WAYS = [{"epsilon": 1.0}, {"epsilon": 1.0, "solver": "bcd"}, {"epsilon": 1.0, "solver": "mm"}]
+
+
+@pytest.mark.parametrize("words", WAYS)
+@pytest.mark.parametrize("max_iter", [1, 2])
+def test_a_fit_makes_no_more_iterations_than_it_may(blobs, words, max_iter):
+    X, _ = blobs
+    with pytest.warns(UserWarning, match="raise max_iter"):
+        model = EWCA(2, max_iter=max_iter, tol=1e-13, random_state=0, **words).fit(X)
+    assert model.n_iter_ == max_iter
+    assert model.certificate_.termination == "max_iterations"
+
+
+@pytest.mark.parametrize("words", [{}, {"perplexity": 30, "n_init": 3}, {"solver": "bcd"}])
+@pytest.mark.parametrize("n_samples", [150, 1500])
+@pytest.mark.parametrize("max_iter", [1, 3])
+def test_moves_of_epsilon_towards_a_perplexity_count_as_iterations(words, n_samples, max_iter):
+    # They came on top once: max_iter=1 made 3 iterations. Few samples are fitted from several starts, more than 1000 from one.
+    X = np.random.default_rng(0).normal(size=(n_samples, 6)) * [3, 2.5, 2, 1, 1, 1]
+    seen = []
+    with pytest.warns(UserWarning, match="raise max_iter"):
+        model = EWCA(2, max_iter=max_iter, tol=1e-13, random_state=0, callback=lambda now: seen.append(now.iteration), **words).fit(X)
+    assert max(seen) == max_iter
+    assert model.n_iter_ <= max_iter
+    assert model.certificate_.termination == "max_iterations"
+
+
+def test_a_plan_that_pot_s_function_could_not_return_is_refused_before_the_fit(asked):
+    X = np.random.default_rng(0).normal(size=(11586, 2))
+    with pytest.raises(MemoryError, match=r"1.0 GiB for 11586 samples: use ewca.EWCA\(1, epsilon=2\).fit\(X\), whose plan_graph\(\)"):
+        ewca.ewca(X, reg=2, k=1)
+    assert asked == [], "the fit would be lost"
+    # What it advises is there.
+    named = re.findall(r"(\w+)\(\)", str(pytest.raises(MemoryError, ewca.ewca, X, reg=2, k=1).value))
+    assert named == ["plan_graph", "plan_operator", "plan"] and all(hasattr(EWCA, name) for name in named)

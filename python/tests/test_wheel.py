@@ -1,8 +1,13 @@
-"""The wheel in an empty environment with NumPy alone."""
+"""The wheel in an empty environment with NumPy alone: the package, and the `ewca` command."""
 
 import os
+import shutil
 import subprocess
 import venv
+
+import pytest
+
+import ewca
 
 SCRIPT = """
 import sys
@@ -25,11 +30,40 @@ print("fine")
 """
 
 
-def test_it_needs_numpy_alone(tmp_path):
+@pytest.fixture(scope="module")
+def bin(tmp_path_factory):
+    """The programs of an environment with the wheel and what it depends on."""
     wheel = os.environ.get("EWCA_WHEEL")
     assert wheel, "set EWCA_WHEEL to the wheel (cargo xtask wheel)"
-    venv.create(tmp_path, with_pip=True)
-    python = tmp_path / "bin" / "python"
-    subprocess.run([python, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", wheel], check=True)
-    assert subprocess.run([python, "-c", SCRIPT], check=True, capture_output=True, text=True, cwd=tmp_path).stdout == "fine\n"
     assert "abi3" in os.path.basename(wheel)
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder, with_pip=True)
+    subprocess.run([folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--only-binary", ":all:", wheel], check=True)
+    return folder / "bin"
+
+
+def test_it_needs_numpy_alone(bin, tmp_path):
+    assert subprocess.run([bin / "python", "-c", SCRIPT], check=True, capture_output=True, text=True, cwd=tmp_path).stdout == "fine\n"
+
+
+def test_it_brings_the_program(bin, tmp_path):
+    """Where there is nothing but Python: no Rust, and no other program of ours."""
+    alone = {"PATH": str(bin), "HOME": str(tmp_path)}
+    assert shutil.which("cargo", path=alone["PATH"]) is None
+    done = subprocess.run(["ewca", "demo", "-o", "out"], env=alone, capture_output=True, text=True, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "EWCA with 5 components, converged after" in done.stdout and (tmp_path / "out" / "report.html").exists()
+    version = subprocess.run(["python", "-m", "ewca", "--version"], env=alone, capture_output=True, text=True, check=True).stdout
+    assert version == f"ewca {ewca.__version__}\n"
+    wrong = subprocess.run(["ewca", "fot"], env=alone, capture_output=True, text=True)
+    assert (wrong.returncode, wrong.stdout) == (2, "") and "Usage: ewca" in wrong.stderr
+    failed = subprocess.run(["ewca", "fit", "no.csv"], env=alone, capture_output=True, text=True, cwd=tmp_path)
+    assert failed.returncode == 1 and failed.stderr.startswith("ewca: error: no.csv")
+
+
+def test_manual_and_completions_are_where_they_are_looked_for(bin):
+    share = bin.parent / "share"
+    pages = {page.name for page in (share / "man" / "man1").iterdir()}
+    assert {"ewca.1", "ewca-fit.1", "ewca-demo.1"} <= pages
+    for file in ("bash-completion/completions/ewca", "zsh/site-functions/_ewca", "fish/vendor_completions.d/ewca.fish"):
+        assert "inspect" in (share / file).read_text(), file
