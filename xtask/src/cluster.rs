@@ -1,28 +1,30 @@
 //! MPI, for the tests of fits that many processes share.
 
-use crate::{run, run_quietly};
+use crate::{run, run_quietly, tools};
 
 /// What Debian calls the library, its launcher, and what the bindings are made with.
 const PACKAGES: [&str; 3] = ["libopenmpi-dev", "openmpi-bin", "libclang-dev"];
 /// Set to anything, leaves the tests of shared fits out.
 const SKIP: &str = "EWCA_SKIP_MPI";
+const TESTS: &str = "the tests of `ewca fit --distributed`";
 
-/// The features to test with: MPI, unless the caller has asked to leave it out. Installs it where it is missing.
+/// The features to test with: MPI, unless the caller has asked to leave it out, or it is missing and may not be installed.
 pub fn features() -> Result<&'static [&'static str], String> {
     if std::env::var_os(SKIP).is_some() {
-        eprintln!("== {SKIP} is set: the tests of `ewca fit --distributed` are left out");
+        tools::note(&format!("{TESTS}: {SKIP} is set"));
         return Ok(&[]);
     }
     if !is_there() {
-        eprintln!("== installing {}, for `ewca fit --distributed`", PACKAGES.join(", "));
-        let install = [&["apt-get", "install", "--yes", "--no-install-recommends"], &PACKAGES[..]].concat();
-        let installed = run_quietly(&["apt-get", "update"]).and_then(|()| run_quietly(&install));
-        if installed.is_err() || !is_there() {
-            return Err(format!(
-                "Open MPI is missing, and could not be installed: install it (on Debian: apt-get install {}), or leave its \
-                 tests out with {SKIP}=1 cargo xtask test",
-                PACKAGES.join(" ")
-            ));
+        let installed = tools::install("testing `ewca fit --distributed`", &PACKAGES).and_then(|()| {
+            if is_there() {
+                Ok(())
+            } else {
+                Err(format!("{} did not bring mpirun, mpicc and libclang", PACKAGES.join(" ")))
+            }
+        });
+        if let Err(why) = installed {
+            tools::leave_out(TESTS, &why)?;
+            return Ok(&[]);
         }
     }
     run(&["mpirun", "--version"])?;

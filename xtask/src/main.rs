@@ -3,25 +3,46 @@
 
 #[cfg(test)]
 mod api;
+mod check;
 mod cluster;
+mod dist;
+mod docs;
+mod lanes;
 #[cfg(test)]
 mod licences;
 mod mutants_python;
 mod mutants_rust;
 mod page;
+mod publish;
 mod python;
 #[cfg(test)]
 mod rooms;
+mod tools;
+#[cfg(test)]
+mod words;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
+use lanes::{redirect, say};
+
 const USAGE: &str = "usage: cargo xtask COMMAND
 
-  test         formatting, lints, all tests (Rust, Python and the report's page), documentation, licences, and the README's demo
+  test         formatting, lints, all tests (Rust, Python and the report's page), documentation, the site, licences, and the README's demo
+  check        while you edit: formatting, lints, and the unit tests of the crates that differ from main
   python       the Python package alone: its wheel, and its tests
+  docs         the site, in target/docs/html: its code blocks and notebooks are run, warnings and broken links are errors
+  figures [--made FILE...]
+               lists tables and figures that are older than the code they measure; or notes that some were made just now
   wheel        the Python package's wheel, in target/wheels
+  dist [TARGET...]
+               program archives and wheels for all platforms, or for some, with checksums, in target/dist: see docs/install.md
+  manual       manual pages and completions as the Python package brings them: writes python/ewca.data
+  publish-check
+               what would be published, without publishing it: crates, Python package, recipe, containers, workflows, documents
+  release-check TAG
+               whether tag, version, changelog, citation and addresses agree (release.yml runs it)
   report-types the types of the report's data in TypeScript, from those in Rust: writes crates/ewca-report/page/src/report.ts
   report-page  builds the report's page from its TypeScript: writes crates/ewca-report/page/dist
   report-test  the tests of that page alone: types, units, and a real browser
@@ -39,10 +60,10 @@ const TEST: [&str; 7] = ["cargo", "test", "--workspace", "--profile", "quick", "
 const DOC: [&str; 8] = ["cargo", "doc", "--workspace", "--profile", "quick", "--no-deps", "--locked", "--quiet"];
 const DENY: [&str; 8] = ["cargo", "deny", "--log-level", "error", "check", "bans", "licenses", "sources"];
 const DENY_WARNINGS: [&str; 3] = ["--", "-D", "warnings"];
-/// What the library can do with other crates (crates/ewca/Cargo.toml), and formats that are options (crates/ewca-io/Cargo.toml), which nothing
-/// else here is built with. So they are built once more for these tests, in a hurry.
-const INTEROP: [&str; 2] = ["--features", "ewca/faer,ewca/linfa,ewca/nalgebra,ewca/ndarray,ewca-io/zarr"];
-const INTEROP_TESTS: [&str; 4] = ["--test", "interop", "--test", "zarr"];
+/// What the library can do with other crates (crates/ewca/Cargo.toml), which nothing else here is built with. So it is built once more for these
+/// tests, in a hurry.
+const INTEROP: [&str; 2] = ["--features", "ewca/faer,ewca/linfa,ewca/nalgebra,ewca/ndarray"];
+const INTEROP_TESTS: [&str; 2] = ["--test", "interop"];
 /// The library by itself, as others build it.
 const LIBRARY: [&str; 8] = ["cargo", "clippy", "-p", "ewca", "--lib", "--profile", "quick", "--locked"];
 const UNOPTIMISED: [&str; 2] = ["--config", "profile.quick.opt-level=0"];
@@ -53,10 +74,24 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["test"] => test(),
-        ["python"] => python::prepare().and_then(|()| run(&BUILD)).and_then(|()| python::test()),
+        ["check"] => check::run(),
+        ["python"] => {
+            python::prepare().and_then(|()| run(&BUILD)).and_then(|()| python::install()).and_then(python::test)
+        }
+        ["docs"] => {
+            python::prepare().and_then(|()| run(&BUILD)).and_then(|()| python::install()).and_then(|_| docs::build())
+        }
+        ["figures", words @ ..] => docs::figures(words),
+        ["dist", targets @ ..] => dist::make(targets),
+        ["manual"] => wait(command(&[&TEST[..], &["--test", "manual"]].concat()).env("EWCA_UPDATE", "1")),
         ["wheel"] => {
             python::prepare().and_then(|()| python::wheel("release")).map(|wheel| eprintln!("== {}", wheel.display()))
         }
+        ["publish-check"] => python::prepare()
+            .and_then(|()| run(&BUILD))
+            .and_then(|()| python::wheel("quick"))
+            .and_then(|_| publish::test()),
+        ["release-check", tag] => publish::release_check(tag),
         ["report-types"] => cluster::features().and_then(page::types),
         ["report-page"] => page::build(),
         ["report-test"] => page::test(&[]),
@@ -78,7 +113,7 @@ fn main() -> ExitCode {
 
 fn test() -> Result<(), String> {
     // Downloads wait for the network; the lints need the processor.
-    let preparing = std::thread::spawn(python::prepare);
+    let preparing = std::thread::spawn(|| python::prepare().and_then(|()| publish::prepare()));
     step("formatting", &["cargo", "fmt", "--all", "--check"])?;
     let features = cluster::features()?;
     step("lints", &[&CLIPPY[..], &["--all-targets"], features, &DENY_WARNINGS].concat())?;
@@ -97,11 +132,34 @@ fn test() -> Result<(), String> {
     // The licences are checked by a test of this crate as well: this tool takes minutes to build.
     if run_quietly(&["cargo", "deny", "--version"]).is_ok() {
         step("licences", &DENY)?;
+    } else {
+        tools::note("cargo deny, which is not installed (a test checks licences and sources)");
     }
     timed("the README's demo", || run(&[&program(), "demo", "-o", "target/demo"]))?;
-    timed("the report's page", || page::test(features))?;
-    timed("Python package", python::test)?;
-    eprintln!("== all passed");
+    let mut wheel = PathBuf::new();
+    timed("the wheel", || python::install().map(|made| wheel = made))?;
+    // Python's tests and those of the page have one core busy at most, and the checks of what is published wait for programs to start.
+    lanes::run(vec![
+        (
+            "Python package and site",
+            // The site shows what its code blocks printed when the tests of the package ran them.
+            Box::new(|| {
+                timed("Python package", || python::test(wheel))?;
+                timed("the site", docs::build)
+            }),
+        ),
+        (
+            "the command of the Python package",
+            Box::new(|| timed("the command of the Python package", || python::test_command(features))),
+        ),
+        ("the report's page", Box::new(|| timed("the report's page", || page::test(features)))),
+        ("what is published", Box::new(|| timed("what is published", publish::test))),
+    ])?;
+    timed("figures that are older than their code (a list, not an error)", || docs::figures(&[]))?;
+    for what in tools::left_out() {
+        say(&format!("== left out: {what}"));
+    }
+    eprintln!("== {} passed", if tools::left_out().is_empty() { "all" } else { "all others" });
     Ok(())
 }
 
@@ -110,10 +168,10 @@ fn step(name: &str, words: &[&str]) -> Result<(), String> {
 }
 
 fn timed(name: &str, job: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
-    eprintln!("== {name}");
+    say(&format!("== {name}"));
     let clock = Instant::now();
     job()?;
-    eprintln!("== {:.0} s", clock.elapsed().as_secs_f64());
+    say(&format!("== {:.0} s", clock.elapsed().as_secs_f64()));
     Ok(())
 }
 
@@ -146,6 +204,7 @@ fn run(words: &[&str]) -> Result<(), String> {
 }
 
 fn wait(command: &mut Command) -> Result<(), String> {
+    redirect(command);
     let status = command.status();
     let words: Vec<_> = std::iter::once(command.get_program()).chain(command.get_args()).collect();
     let words = words.join(" ".as_ref()).to_string_lossy().into_owned();

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use crate::{TEST, command, program, root, run, run_quietly, target, wait};
+use crate::lanes::{redirect, say};
+use crate::{TEST, command, program, root, run, run_quietly, target, tools, wait};
 
 const PAGE: &str = "crates/ewca-report/page";
 const BUILT: [&str; 3] = ["page.js", "page.css", "LICENCES.txt"];
@@ -23,6 +24,12 @@ pub fn build() -> Result<(), String> {
 
 /// Types, unit tests, that what is committed is what the source gives, and the tests in a browser.
 pub fn test(features: &[&str]) -> Result<(), String> {
+    if run_quietly(&["npm", "--version"]).is_err() {
+        return tools::leave_out(
+            "the tests of the report's page",
+            "Node.js 20 or later, with npm, is missing: install it",
+        );
+    }
     install()?;
     let fresh = target().join("report-page");
     node(&["scripts/build.mjs", "--out", &fresh.to_string_lossy()], &[])?;
@@ -34,7 +41,9 @@ pub fn test(features: &[&str]) -> Result<(), String> {
     }
     node(&["node_modules/typescript/bin/tsc", "--noEmit"], &[])?;
     node(&["scripts/tests.mjs", "unit"], &[])?;
-    browser()?;
+    if let Err(why) = browser()? {
+        return tools::leave_out("the tests of the report's page in a browser", &why);
+    }
     // The program and the page generator, as `cargo test` has built them.
     let build = ["cargo", "build", "--workspace", "--profile", "quick", "--locked", "--quiet", "--bins", "--examples"];
     run(&[&build[..], features].concat())?;
@@ -49,6 +58,7 @@ pub fn test(features: &[&str]) -> Result<(), String> {
 fn node(words: &[&str], paths: &[(&str, PathBuf)]) -> Result<(), String> {
     let mut node = command(&["node"]);
     node.args(words).current_dir(root().join(PAGE)).envs(paths.iter().map(|(name, path)| (name, path)));
+    redirect(&mut node);
     match node.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("`node {}` in {PAGE} failed ({status})", words.join(" "))),
@@ -62,32 +72,24 @@ fn install() -> Result<(), String> {
     if changed("node_modules/.package-lock.json") > changed("package-lock.json") {
         return Ok(());
     }
-    eprintln!("== installing the packages that build and test the report's page");
+    say("== installing the packages that build and test the report's page");
     let mut npm = command(&["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error"]);
-    match npm.current_dir(root().join(PAGE)).status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("`npm ci` in {PAGE} failed ({status})")),
-        Err(error) => Err(format!("`npm` could not be started: {error}; install Node.js 20 or later, with npm")),
-    }
+    wait(npm.current_dir(root().join(PAGE)))
 }
 
-/// Chromium, installed where that is possible.
-fn browser() -> Result<(), String> {
-    let given = env::var_os("CHROMIUM").map(PathBuf::from);
-    let path = given.clone().unwrap_or_else(|| CHROMIUM.into());
-    if path.exists() {
-        return Ok(());
+/// Whether there is a Chromium, installed where that is allowed, or why not. An error if the one that was named is missing.
+fn browser() -> Result<Result<(), String>, String> {
+    if let Some(given) = env::var_os("CHROMIUM").map(PathBuf::from) {
+        let missing = format!("CHROMIUM names {}, which is missing", given.display());
+        return if given.exists() { Ok(Ok(())) } else { Err(missing) };
     }
-    let missing = format!("{} is missing: the report's tests need a Chromium", path.display());
-    if given.is_some() {
-        return Err(format!("{missing}, and CHROMIUM names none"));
+    if Path::new(CHROMIUM).exists() {
+        return Ok(Ok(()));
     }
-    eprintln!("== installing chromium, which the report's tests run in");
-    let install = ["apt-get", "install", "-y", "-q", "--no-install-recommends", "chromium"];
-    let installed =
-        run_quietly(&install).or_else(|_| run_quietly(&["apt-get", "update"]).and_then(|()| run_quietly(&install)));
-    match installed {
-        Ok(()) if path.exists() => Ok(()),
-        _ => Err(format!("{missing}; `apt-get install chromium` did not help: install one, or name it in CHROMIUM")),
-    }
+    let installed = tools::install("testing the report's page in a browser", &["chromium"]);
+    let missing = |why: String| format!("{CHROMIUM} is missing ({why}): install one, or name another in CHROMIUM");
+    Ok(match installed {
+        Ok(()) if !Path::new(CHROMIUM).exists() => Err(missing("its package did not bring it".into())),
+        done => done.map_err(missing),
+    })
 }

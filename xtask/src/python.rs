@@ -1,40 +1,85 @@
-//! Python: the tools that our files and numbers are checked with, and the package with its tests.
+//! Python: the tools that our files and numbers are checked with, and the package with its tests, in two environments: the newest
+//! Python and packages that there are, and the oldest that are supported.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-use crate::{command, program, root, run, target, wait};
+use crate::lanes::{self, say};
+use crate::{TEST, command, program, root, run, target, tools, wait};
 
-const VENV: &str = "target/test-venv";
-const REQUIREMENTS: &str = "python/tests/requirements.txt";
-
-/// Makes the venv that the tests use, unless it already has what is required.
-pub fn prepare() -> Result<(), String> {
-    let wanted = root().join(REQUIREMENTS);
-    let wanted = std::fs::read_to_string(&wanted).map_err(|error| format!("{}: {error}", wanted.display()))?;
-    // Written when the installation ended well.
-    let installed = root().join(VENV).join("installed.txt");
-    if std::fs::read_to_string(&installed).is_ok_and(|text| text == wanted) {
-        return Ok(());
-    }
-    eprintln!("== installing the Python packages of {REQUIREMENTS} into {VENV}");
-    run(&["python3", "-m", "venv", VENV])?;
-    run(&[&in_venv("python"), "-m", "pip", "install", "--quiet", "--only-binary", ":all:", "-r", REQUIREMENTS])?;
-    std::fs::write(&installed, wanted).map_err(|error| format!("{}: {error}", installed.display()))
+/// A venv, and what is tested in it.
+struct Environment {
+    folder: &'static str,
+    requirements: &'static str,
+    /// The first and the last minor version of Python 3 that the requirements can be installed for.
+    pythons: (u32, u32),
+    /// The files and folders that pytest is given.
+    tests: &'static [&'static str],
+    /// A test that is left out.
+    except: Option<&'static str>,
 }
 
-/// Tests the package as people get it: from its wheel, beside the program as it was last built.
-pub fn test() -> Result<(), String> {
-    let wheel = install()?;
-    eprintln!("== Python tests: pytest python/tests");
-    let mut tests = command(&[&in_venv("python"), "-m", "pytest", "python/tests"]);
-    wait(tests.env("EWCA_WHEEL", &wheel).env("EWCA_BINARY", program()))
+const NEWEST: Environment = Environment {
+    folder: "target/test-venv",
+    requirements: "python/tests/requirements.txt",
+    pythons: (11, 13),
+    tests: &["python/tests"],
+    except: None,
+};
+
+/// What depends on other packages: the rest is the same in both.
+const OLDEST: Environment = Environment {
+    folder: "target/test-venv-oldest",
+    requirements: "python/tests/requirements-oldest.txt",
+    pythons: (9, 11),
+    tests: &[
+        "python/tests/test_estimator.py",
+        "python/tests/test_input.py",
+        "python/tests/test_edges.py",
+        "python/tests/test_model.py",
+        "python/tests/test_cells.py",
+        "python/tests/test_scanpy.py",
+        "python/tests/test_scanpy_arguments.py",
+    ],
+    // Most of a minute goes into compiling what scanpy takes for it.
+    except: Some("python/tests/test_scanpy.py::test_new_cells_are_ingested"),
+};
+
+/// Makes the venvs that the tests use, unless they already have what is required.
+pub fn prepare() -> Result<(), String> {
+    let found = interpreters();
+    NEWEST.prepare(NEWEST.among(&found).max())?;
+    if let Some(python) = OLDEST.among(&found).min() {
+        OLDEST.prepare(Some(python))?;
+    }
+    Ok(())
+}
+
+/// Tests the package as people get it: from its wheel, which [`install`] made, beside the program as it was last built.
+pub fn test(wheel: PathBuf) -> Result<(), String> {
+    let oldest = || {
+        if OLDEST.among(&interpreters()).next().is_none() {
+            let (first, last) = OLDEST.pythons;
+            let why = format!("there is no Python 3.{first} to 3.{last} with venv and ensurepip");
+            return tools::leave_out("the oldest supported packages", &why);
+        }
+        OLDEST.install(&wheel)?;
+        OLDEST.test(&wheel)
+    };
+    lanes::run(vec![("newest packages", Box::new(|| NEWEST.test(&wheel))), ("oldest packages", Box::new(oldest))])
+}
+
+/// The command that the wheel brings, through the program's own tests of Ctrl-C, exit codes, streams and pipes.
+pub fn test_command(features: &[&str]) -> Result<(), String> {
+    let tests = ["--test", "interrupt", "--test", "messages", "--test", "pipes"];
+    wait(command(&[&TEST[..], features, &tests].concat()).env("EWCA_TEST_PROGRAM", in_venv("ewca")))
 }
 
 /// Builds the wheel and installs it into the venv.
 pub fn install() -> Result<PathBuf, String> {
     let wheel = wheel("quick")?;
-    let name = wheel.to_string_lossy();
-    run(&[&in_venv("python"), "-m", "pip", "install", "--quiet", "--force-reinstall", "--no-deps", &name])?;
+    NEWEST.install(&wheel)?;
     Ok(wheel)
 }
 
@@ -42,15 +87,115 @@ pub fn install() -> Result<PathBuf, String> {
 pub fn wheel(profile: &str) -> Result<PathBuf, String> {
     let folder = target().join("wheels");
     // Wheels of earlier versions would be in the way of finding this one.
-    let _ = std::fs::remove_dir_all(&folder);
+    let _ = fs::remove_dir_all(&folder);
     let (maturin, python, out) = (in_venv("maturin"), in_venv("python"), folder.to_string_lossy());
     run(&[&maturin, "build", "--profile", profile, "--locked", "--quiet", "--interpreter", &python, "--out", &out])?;
-    let found = std::fs::read_dir(&folder).map_err(|error| format!("{out}: {error}"))?;
+    let found = fs::read_dir(&folder).map_err(|error| format!("{out}: {error}"))?;
     let wheel = found.flatten().map(|entry| entry.path()).find(|path| path.extension().is_some_and(|e| e == "whl"));
     wheel.ok_or_else(|| format!("{out}: maturin left no wheel there"))
 }
 
-/// A program of the venv.
+/// A program of the venv with the newest packages.
 pub fn in_venv(program: &str) -> String {
-    root().join(VENV).join("bin").join(program).to_string_lossy().into_owned()
+    NEWEST.program(program)
+}
+
+/// A Python that can make venvs; ordered by its version.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Interpreter {
+    minor: u32,
+    program: PathBuf,
+}
+
+/// Those that can be called by their version, those that pyenv has, and `python3`.
+fn interpreters() -> Vec<Interpreter> {
+    let mut programs: Vec<PathBuf> = (9..=13).map(|minor| format!("python3.{minor}").into()).collect();
+    let pyenv = std::env::var_os("PYENV_ROOT").map(|folder| PathBuf::from(folder).join("versions"));
+    let versions = pyenv.and_then(|folder| fs::read_dir(folder).ok());
+    programs.extend(versions.into_iter().flatten().flatten().map(|version| version.path().join("bin/python3")));
+    programs.push("python3".into());
+    programs.into_iter().filter_map(|program| Some(Interpreter { minor: minor_version(&program)?, program })).collect()
+}
+
+/// The second number of its version, if it is a Python 3 with what makes venvs. (Debian has that in a package of its own.)
+fn minor_version(program: &Path) -> Option<u32> {
+    let code = "import ensurepip, sys, venv; print(sys.version_info[1] if sys.version_info[0] == 3 else '')";
+    let told = Command::new(program).args(["-c", code]).stderr(Stdio::null()).output().ok()?;
+    String::from_utf8(told.stdout).ok()?.trim().parse().ok()
+}
+
+impl Environment {
+    /// The interpreters that it can be made with.
+    fn among<'a>(&self, found: &'a [Interpreter]) -> impl Iterator<Item = &'a Interpreter> + use<'a> {
+        let (first, last) = self.pythons;
+        found.iter().filter(move |python| (first..=last).contains(&python.minor))
+    }
+
+    fn program(&self, program: &str) -> String {
+        root().join(self.folder).join("bin").join(program).to_string_lossy().into_owned()
+    }
+
+    fn prepare(&self, python: Option<&Interpreter>) -> Result<(), String> {
+        let (first, last) = self.pythons;
+        let python =
+            python.ok_or_else(|| format!("there is no Python 3.{first} to 3.{last} with venv and ensurepip"))?;
+        let (folder, requirements) = (self.folder, self.requirements);
+        let wanted =
+            fs::read_to_string(root().join(requirements)).map_err(|error| format!("{requirements}: {error}"))?;
+        let made_with = format!("Python 3.{}\n", python.minor);
+        // Written when the installation ended well.
+        let installed = root().join(folder).join("installed.txt");
+        let before = fs::read_to_string(&installed).unwrap_or_default();
+        if before == format!("{made_with}{wanted}") {
+            return Ok(());
+        }
+        say(&format!("== installing the Python packages of {requirements} into {folder}"));
+        let anew = if before.starts_with(&made_with) { "--upgrade" } else { "--clear" };
+        run(&[&python.program.to_string_lossy(), "-m", "venv", anew, folder])?;
+        let pip = [&self.program("python"), "-m", "pip", "install", "--quiet", "--only-binary", ":all:"];
+        run(&[&pip[..], &["-r", requirements]].concat())?;
+        fs::write(&installed, made_with + &wanted).map_err(|error| format!("{}: {error}", installed.display()))
+    }
+
+    fn install(&self, wheel: &Path) -> Result<(), String> {
+        let (python, wheel) = (self.program("python"), wheel.to_string_lossy());
+        run(&[&python, "-m", "pip", "install", "--quiet", "--force-reinstall", "--no-deps", &wheel])
+    }
+
+    fn test(&self, wheel: &Path) -> Result<(), String> {
+        let tests = self.tests.join(" ");
+        say(&format!("== Python tests with the packages of {}: pytest {tests}", self.requirements));
+        let mut pytest = command(&[&[&*self.program("python"), "-m", "pytest"], self.tests].concat());
+        pytest.args(self.except.into_iter().flat_map(|test| ["--deselect", test]));
+        wait(pytest.env("EWCA_WHEEL", wheel).env("EWCA_BINARY", program()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn environments_take_the_pythons_that_their_packages_are_for() {
+        let found = [13, 9, 11, 8, 14].map(|minor| Interpreter { minor, program: "python3".into() });
+        assert_eq!(NEWEST.among(&found).max().map(|python| python.minor), Some(13));
+        assert_eq!(OLDEST.among(&found).min().map(|python| python.minor), Some(9));
+        assert_eq!(OLDEST.among(&found[..1]).min(), None);
+    }
+
+    #[test]
+    fn what_is_no_python_is_none() {
+        assert_eq!(minor_version(Path::new("no-such-python")), None);
+        assert_eq!(minor_version(Path::new("true")), None);
+    }
+
+    /// Every test that an environment names is there.
+    #[test]
+    fn tests_exist() {
+        for test in NEWEST.tests.iter().chain(OLDEST.tests) {
+            assert!(root().join(test).exists(), "{test}");
+        }
+        let (file, name) = OLDEST.except.and_then(|test| test.split_once("::")).unwrap();
+        assert!(fs::read_to_string(root().join(file)).unwrap().contains(&format!("def {name}(")), "{name}");
+    }
 }

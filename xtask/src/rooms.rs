@@ -13,7 +13,8 @@ const CRATES: [(&str, &[&str]); 8] = [
     ("crates/ewca-paper", &["ewca", "ewca-eval"]),
     ("crates/ewca-report", &["ewca", "ewca-eval"]),
     ("crates/ewca-cli", &["ewca", "ewca-eval", "ewca-io", "ewca-paper", "ewca-report"]),
-    ("python", &["ewca", "ewca-eval", "ewca-io"]),
+    // The program too, for the `ewca` command that comes with it.
+    ("python", &["ewca", "ewca-cli", "ewca-eval", "ewca-io", "ewca-report"]),
     ("bench", &["ewca"]),
 ];
 
