@@ -7,6 +7,8 @@ use crate::{command, root, run, run_quietly, step, target, timed, tools, wait};
 
 const TOOLS: &str = "xtask/dist";
 const VENV: &str = "target/dist-venv";
+/// The platform whose Python can be had here.
+const OURS: &str = "x86_64-unknown-linux-gnu";
 /// What lies beside the program in an archive.
 const DOCUMENTS: [&str; 5] = ["README.md", "CHANGELOG.md", "CITATION.cff", "LICENSE-MIT", "LICENSE-APACHE"];
 /// Manual pages and completions.
@@ -68,8 +70,12 @@ pub fn make(names: &[&str]) -> Result<(), String> {
         platform.archive(&built, &dist)?;
         platform.wheel(&dist)?;
         platform.run(&built, &ours)?;
+        platform.run_wheel(&dist, &ours)?;
     }
     run(&[&in_venv("python"), "xtask/dist/pack.py", "checksums", &dist.to_string_lossy()])?;
+    for what in tools::left_out() {
+        crate::say(&format!("== left out: {what}"));
+    }
     crate::say(&format!("== in {}: archives, wheels and SHA256SUMS", dist.display()));
     Ok(())
 }
@@ -88,6 +94,11 @@ fn prepare() -> Result<(), String> {
     fs::write(&installed, wanted).map_err(|error| format!("{}: {error}", installed.display()))
 }
 
+/// What is built: a release, or what EWCA_DIST_PROFILE names. (To try whether a platform builds and runs, `quick` is enough.)
+fn profile() -> String {
+    std::env::var("EWCA_DIST_PROFILE").unwrap_or_else(|_| "release".to_string())
+}
+
 /// This machine's own program, whose numbers are the measure.
 fn native_program() -> Result<PathBuf, String> {
     step("this machine's program", &["cargo", "build", "--release", "--locked", "-p", "ewca-cli"])?;
@@ -98,11 +109,11 @@ impl Platform {
     fn program(&self) -> Result<PathBuf, String> {
         let (name, dotted) = (self.target, self.glibc.map_or(String::new(), |version| format!(".{version}")));
         run(&["rustup", "target", "add", name])?;
-        let words = ["zigbuild", "--release", "--locked", "-p", "ewca-cli", "--target"];
-        let mut build = command(&[&in_venv("cargo-zigbuild")]);
-        build.args(words).arg(format!("{name}{dotted}"));
+        let mut build = command(&[&in_venv("cargo-zigbuild"), "zigbuild", "--profile", &profile(), "--locked"]);
+        // With the features that the wheel asks for: so the two share what is compiled for them.
+        build.args(["-p", "ewca-cli", "-p", "ewca-python", "--bin", "ewca", "--target"]).arg(format!("{name}{dotted}"));
         timed(&format!("the program for {name}"), || wait(with_tools(&mut build)))?;
-        let folder = target().join(name).join("release");
+        let folder = target().join(name).join(profile());
         let found = ["ewca", "ewca.exe"].map(|file| folder.join(file)).into_iter().find(|file| file.exists());
         found.ok_or_else(|| format!("{}: the program is not there", folder.display()))
     }
@@ -126,7 +137,7 @@ impl Platform {
     }
 
     fn wheel(&self, dist: &Path) -> Result<(), String> {
-        let mut maturin = command(&[&in_venv("maturin"), "build", "--release", "--locked", "--quiet", "--zig"]);
+        let mut maturin = command(&[&in_venv("maturin"), "build", "--profile", &profile(), "--locked", "--zig"]);
         maturin.args(["--target", self.target, "--compatibility", self.wheel, "--out"]).arg(dist);
         // One wheel for all versions of Python: none of them needs to be there.
         maturin.args(["--interpreter", "python3.9"]);
@@ -138,7 +149,9 @@ impl Platform {
         let starter: &[&str] = match self.started {
             Started::Directly => &[],
             Started::With(words, packages) => {
-                if run_quietly(&[words[0], "--version"]).is_err()
+                // Some of the words are folders that one of the packages brings.
+                let missing = words.iter().any(|word| word.starts_with('/') && !Path::new(word).exists());
+                if (missing || run_quietly(&[words[0], "--version"]).is_err())
                     && let Err(why) = tools::install(&format!("running the program for {}", self.target), packages)
                 {
                     return tools::leave_out(&format!("running the program for {}", self.target), &why);
@@ -150,17 +163,50 @@ impl Platform {
                 return Ok(());
             }
         };
+        if self.started == WINE {
+            // Beside the program, where Windows looks first.
+            let library = program.with_file_name("bcryptprimitives.dll");
+            let mut build =
+                command(&[&in_venv("python"), "-m", "ziglang", "cc", "-target", "x86_64-windows-gnu", "-shared"]);
+            build.arg("-o").arg(library).args(["xtask/dist/bcryptprimitives.c", "-ladvapi32"]);
+            wait(&mut build)?;
+        }
         let (ours, program) = (ours.to_string_lossy(), program.to_string_lossy());
         let words = [&["python3", "xtask/dist/run.py", &ours], starter, &[&program]].concat();
         timed(&format!("the demo and a fit per format on {}", self.target), || run(&words))
     }
+
+    /// The same with the command of the wheel, where this machine's Python can load it.
+    fn run_wheel(&self, dist: &Path, ours: &Path) -> Result<(), String> {
+        let what = format!("running the wheel for {}", self.target);
+        if self.target != OURS {
+            tools::note(&format!("{what}: it needs a Python of that platform"));
+            return Ok(());
+        }
+        let folder = target().join("dist-wheel-venv");
+        let (folder, dist, ours) = (folder.to_string_lossy(), dist.to_string_lossy(), ours.to_string_lossy());
+        let (python, ewca) = (format!("{folder}/bin/python"), format!("{folder}/bin/ewca"));
+        run(&["python3", "-m", "venv", "--clear", &folder])?;
+        // NumPy from where pip has it from; ewca from nowhere but here.
+        run(&[&python, "-m", "pip", "install", "--quiet", "numpy"])?;
+        run(&[&python, "-m", "pip", "install", "--quiet", "--no-index", "--find-links", &dist, "ewca"])?;
+        timed(&what, || run(&["python3", "xtask/dist/run.py", &ours, &ewca]))
+    }
 }
 
-/// cargo-zigbuild and maturin look for zig, and maturin for cargo-zigbuild's way of calling it, on the path.
+/// cargo-zigbuild and maturin look for zig on the path. Programs for macOS are linked with lists of what its libraries have (`apple`), since zig has such a
+/// list of its C library alone.
 fn with_tools(command: &mut std::process::Command) -> &mut std::process::Command {
+    let lists = root().join(TOOLS).join("apple");
+    let flags = format!("-L native={0} -L framework={0}", lists.display());
+    for target in ["X86_64_APPLE_DARWIN", "AARCH64_APPLE_DARWIN"] {
+        command.env(format!("CARGO_TARGET_{target}_RUSTFLAGS"), &flags);
+    }
     let programs = root().join(VENV).join("bin");
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::iter::once(programs).chain(std::env::split_paths(&path));
+    // The script that calls zig is named after the program that wrote it, and cargo compiles everything anew for a linker of another name.
+    command.env("CARGO_BIN_EXE_cargo-zigbuild", in_venv("cargo-zigbuild"));
     match std::env::join_paths(folders) {
         Ok(path) => command.env("PATH", path),
         Err(_) => command,
