@@ -38,7 +38,8 @@ html_css_files = ["ewca.css"]
 html_extra_path = ["_live"]
 html_copy_source = False
 html_show_sourcelink = False
-html_sidebars = {"index": []}
+# Pages without pages below them have nothing to show there.
+html_sidebars = {name: [] for name in ("index", "install", "start")}
 html_theme_options = {
     "navbar_align": "left",
     "header_links_before_dropdown": 6,
