@@ -78,7 +78,7 @@ The model of a fit by P processes with c cores in all, s the share of pairs that
 
     T = passes * (t_pair * s * n^2 / (2 c) + 2 n (k + 1) * t_number)
 
-with t_pair = {1e9 * pair:.2f} ns (one core, f64, AVX2, from one process at n = {sizes[-1]:,}) and t_number = {1e9 * number:.1f} ns (memory of this machine, from 2 processes at
+with t_pair = {1e9 * pair:.2f} ns (one core, from one process at n = {sizes[-1]:,}) and t_number = {1e9 * number:.1f} ns (memory of this machine, from 2 processes at
 n = {small:,}; beyond {cores} processes they take turns). The other rows are predictions.
 
 | n | processes | time | passes | speed-up | model | time / model |
