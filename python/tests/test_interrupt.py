@@ -151,7 +151,9 @@ def test_signals_are_heard_during_the_work(name):
     words = [sys.executable, "-W", "ignore", "-c", SIGNALS.format(wanted=3, before=before, call=call)]
     # On one core, so that the work lasts on any machine.
     alone = {**os.environ, "OMP_NUM_THREADS": "1"}
-    assert subprocess.run(words, check=True, capture_output=True, text=True, timeout=120, env=alone).stdout.startswith("interrupted ")
+    done = subprocess.run(words, check=True, capture_output=True, text=True, timeout=120, env=alone)
+    # Python tells where it dropped the first one.
+    assert done.stdout == ("interrupted 4\n" if "Exception ignored" in done.stderr else "interrupted 3\n")
 
 
 TWICE = """
