@@ -2,7 +2,7 @@
 
 use super::perplexity_search::{PerplexitySearch, rough_perplexity, smallest_epsilon};
 use super::session::Session;
-use super::state::{CONTINUATION_STEPS, Candidate, FitState, MAX_SEARCH_ROUNDS, Stage, is_same_loss};
+use super::state::{CONTINUATION_STEPS, Candidate, FitState, MAX_SEARCH_ROUNDS, Nearest, Stage, is_same_loss};
 use super::{Control, Iteration, Progress, Termination};
 use crate::error::{Error, Result};
 use crate::matrix::Matrix;
@@ -20,7 +20,7 @@ const SETTLED_GRADIENT: f64 = 3e-5;
 const CONTINUATION_FACTOR: f64 = 4.0;
 const CONTINUATION_GRADIENT: f64 = 1e-2;
 /// How near the perplexity of the best of all starts must be to the wanted one.
-const CLOSE_PERPLEXITY: f64 = 5e-3;
+const CLOSE_PERPLEXITY: f64 = 8e-3;
 /// ... and that of a fit in some of the axes.
 const ROUGHLY_CLOSE_PERPLEXITY: f64 = 0.1;
 /// Up to so many samples a perplexity must be so far off, on the scale of logarithms, for epsilon to be moved on the way.
@@ -87,7 +87,7 @@ impl Session<'_> {
         if let Stage::Continuation { .. } = state.stage {
             // It ended on the way, at another epsilon: that is no end.
         } else if let (true, Some(best)) = (!interrupted && self.comes_to_the_best(state), &state.best) {
-            state.ends.push(best.point.loss);
+            state.ends.push(best.solver.point.loss);
         } else if !interrupted || state.best.is_none() {
             let is_compared = state.starts.count() > 1 || state.goal <= self.tolerance();
             if !interrupted && is_compared && state.solver.point.marginal_error > self.plan_goal() {
@@ -103,11 +103,13 @@ impl Session<'_> {
             let is_better = |best: &Candidate| {
                 // Of two ends at the same optimum the one that has arrived there counts.
                 let arrived = termination == Termination::Converged && best.termination != Termination::Converged;
-                point.loss < best.point.loss + if arrived { least } else { -least }
+                point.loss < best.solver.point.loss + if arrived { least } else { -least }
             };
             if state.best.as_ref().is_none_or(is_better) {
+                // What comes next begins anew.
+                let left = self.begun_at(point.clone());
                 state.best = Some(Candidate {
-                    point: point.clone(),
+                    solver: std::mem::replace(&mut state.solver, left),
                     termination,
                     attempt: state.attempt,
                     iterations: state.iteration,
@@ -116,11 +118,11 @@ impl Session<'_> {
             }
         } else if let Some(best) = &mut state.best
             && state.stage == Stage::Final
-            && state.solver.point.loss < best.point.loss
+            && state.solver.point.loss < best.solver.point.loss
         {
             // Stopped on the way, and already lower.
             *best = Candidate {
-                point: state.solver.point.clone(),
+                solver: state.solver.clone(),
                 termination,
                 attempt: state.attempt,
                 iterations: state.iteration,
@@ -136,7 +138,7 @@ impl Session<'_> {
     /// Begins one of the starts at the epsilon of the state.
     fn begin_start(&self, objective: &mut Objective<'_>, state: &mut FitState, start: usize) -> Result<()> {
         (state.start, state.attempt, state.iteration) = (start, state.attempt + 1, 0);
-        state.goal = self.goal_of_start(start);
+        state.goal = self.goal_of_start(state.starts);
         let (mut epsilon, mut balancer) = (state.epsilon, Balancer::default());
         state.stage = Stage::Final;
         let frame = if start == 0 {
@@ -161,34 +163,30 @@ impl Session<'_> {
     }
 
     /// Where several starts were made at an epsilon that was searched for, and the best end has another perplexity than the search saw: all
-    /// starts again at a better epsilon. Where none has the wanted perplexity, since the optimum jumps, at the nearer side of the jump.
+    /// starts again at a better epsilon. Where none has the wanted perplexity, since the optimum jumps, the nearer side of the jump is the end.
     fn epsilon_moved_after_all_starts(&self, objective: &mut Objective<'_>, state: &mut FitState) -> Result<bool> {
-        let (Some(search), Some(best)) = (&mut state.search, &state.best) else { return Ok(false) };
-        if state.starts.count() == 1 || state.rounds > MAX_SEARCH_ROUNDS {
+        if state.starts.count() == 1 {
             return Ok(false);
         }
-        let perplexity = rough_perplexity(objective, &best.point)?;
+        let (Some(search), Some(best)) = (&mut state.search, &state.best) else { return Ok(false) };
+        let perplexity = rough_perplexity(objective, &best.solver.point)?;
         // What is only the beginning of a fit in all directions may be further off.
         let close = if state.goal >= SEARCH_GRADIENT { ROUGHLY_CLOSE_PERPLEXITY } else { CLOSE_PERPLEXITY };
-        let next = search.next(state.epsilon, perplexity, close, smallest_epsilon(&best.point));
-        let epsilon = match next.filter(|_| state.rounds < MAX_SEARCH_ROUNDS) {
-            Some(epsilon) => {
-                state.rounds += 1;
-                epsilon
-            }
-            None => match search.nearer_side().filter(|side| *side != state.epsilon) {
-                Some(side) if !search.is_close(perplexity, close) => {
-                    state.rounds = MAX_SEARCH_ROUNDS + 1;
-                    side
-                }
-                _ => return Ok(false),
-            },
-        };
-        state.epsilon = epsilon;
-        state.best = None;
-        state.ends.clear();
-        self.begin_start(objective, state, 0)?;
-        Ok(true)
+        let next = search.next(state.epsilon, perplexity, close, smallest_epsilon(&best.solver.point));
+        let distance = search.distance(perplexity);
+        let nearer_one = state.nearest.take().filter(|nearest| nearest.distance < distance);
+        if let Some(epsilon) = next.filter(|_| state.rounds < MAX_SEARCH_ROUNDS) {
+            let (end, ends) = (state.best.take(), std::mem::take(&mut state.ends));
+            state.nearest = nearer_one.or(end.map(|end| Nearest { distance, end, ends }));
+            (state.rounds, state.epsilon) = (state.rounds + 1, epsilon);
+            self.begin_start(objective, state, 0)?;
+            return Ok(true);
+        }
+        if let Some(Nearest { end, ends, .. }) = nearer_one {
+            (state.epsilon, state.ends) = (end.solver.point.epsilon, ends);
+            state.best = Some(end);
+        }
+        Ok(false)
     }
 
     fn notify_observer(&mut self, state: &mut FitState) -> Result<Control> {
@@ -326,8 +324,9 @@ impl Session<'_> {
     /// Whether a further start is on its way to the loss that is the lowest so far: what is left of it would tell nothing new.
     fn comes_to_the_best(&self, state: &FitState) -> bool {
         let point = &state.solver.point;
-        let is_near =
-            |best: &Candidate| is_same_loss(point.loss, best.point.loss) && best.termination == Termination::Converged;
+        let is_near = |best: &Candidate| {
+            is_same_loss(point.loss, best.solver.point.loss) && best.termination == Termination::Converged
+        };
         state.stage == Stage::Final
             && !state.searching
             && point.relative_gradient <= SEARCH_GRADIENT
@@ -366,7 +365,7 @@ impl Session<'_> {
         let Some(epsilon) = search.follow(state.epsilon, perplexity, close, smallest_epsilon(point)) else {
             return Ok(false);
         };
-        state.epsilon = epsilon;
+        (state.epsilon, state.nearest) = (epsilon, None);
         self.go_on_at(objective, state, epsilon);
         Ok(true)
     }
@@ -381,15 +380,33 @@ impl Session<'_> {
         loop {
             let close = close_perplexity(state);
             let Some(search) = &mut state.search else { return Ok(false) };
-            if let Some(epsilon) = search.next(state.epsilon, perplexity, close, lowest) {
+            let next = search.next(state.epsilon, perplexity, close, lowest);
+            let distance = search.distance(perplexity);
+            let nearer_one = state.nearest.take().filter(|nearest| nearest.distance < distance);
+            if let Some(epsilon) = next {
                 if state.iteration < self.params.max_iterations {
+                    state.nearest = nearer_one.or_else(|| Some(self.end_of_search(state, distance)));
                     state.epsilon = epsilon;
                     self.go_on_at(objective, state, epsilon);
                 }
                 return Ok(true);
             }
+            let at_jump = search.is_at_jump();
             search.reset_bracket();
             let settles = !state.searching && state.goal < SETTLED_GRADIENT;
+            if at_jump && state.searching {
+                // All starts are made from here on: another subspace may have the perplexity.
+                state.epsilon = nearer_one.map_or(state.epsilon, |nearest| nearest.end.solver.point.epsilon);
+                return Ok(false);
+            }
+            // A loose fit may have jumped too soon, an accurate one has not.
+            state.settled |= at_jump && settles && state.stage != Stage::Approach;
+            if let Some(nearest) = nearer_one.filter(|_| at_jump && state.iteration < self.params.max_iterations) {
+                state.solver = nearest.end.solver;
+                state.epsilon = state.solver.point.epsilon;
+                state.stage = if settles && state.stage == Stage::Approach { Stage::Settling } else { Stage::Final };
+                return Ok(true);
+            }
             state.stage = match state.stage {
                 Stage::Calibration => Stage::Approach,
                 Stage::Approach if settles => Stage::Settling,
@@ -403,6 +420,18 @@ impl Session<'_> {
                 return Ok(true);
             }
         }
+    }
+
+    /// Where a search has come to: its perplexity is so far from the wanted one.
+    fn end_of_search(&self, state: &FitState, distance: f64) -> Nearest {
+        let end = Candidate {
+            solver: self.begun_at(state.solver.point.clone()),
+            termination: Termination::Converged,
+            attempt: state.attempt,
+            iterations: state.iteration,
+            leading: None,
+        };
+        Nearest { distance, end, ends: Vec::new() }
     }
 
     /// Leaves a saddle, or a place where no step helps, by a step of Algorithm 1, and says whether it did.

@@ -37,17 +37,17 @@ impl Session<'_> {
         best: &Candidate,
     ) -> Result<CanonicalEnd> {
         let span = &self.span;
-        let Canonical { components, scores, variances, turn } = canonical(samples, span, &best.point.frame)?;
-        let frame = best.point.frame.times(&turn);
+        let Canonical { components, scores, variances, turn } = canonical(samples, span, &best.solver.point.frame)?;
+        let frame = best.solver.point.frame.times(&turn);
         let active =
             Matrix::from_fn(span.active.len(), scores.columns(), |i, j| scores.get(span.active[i], j) / span.unit);
         let mut balancer = Balancer::default();
-        let potential = best.point.potential.clone();
+        let potential = best.solver.point.potential.clone();
         // A plan's error, times epsilon, is in the loss.
-        let rounding = 1e-14 * span.weights.len() as f64;
-        let plan_goal = (1e-9 * span.total_variance() / best.point.epsilon).max(rounding).min(self.plan_goal());
+        let rounding = 4e-15 * (span.weights.len() as f64).sqrt();
+        let plan_goal = (1e-9 * span.total_variance() / best.solver.point.epsilon).max(rounding).min(self.plan_goal());
         let (point, columns) = objective.evaluate_with_columns(
-            best.point.epsilon,
+            best.solver.point.epsilon,
             frame,
             active,
             Guess { potential, error: None },
@@ -97,7 +97,7 @@ impl Session<'_> {
             other => other,
         };
         let (total, divisor) = (span.total_variance() * unit_squared, samples.variance_divisor());
-        let (starts, agreeing_starts) = state.starts_made(best.point.loss);
+        let (starts, agreeing_starts) = state.starts_made(best.solver.point.loss);
         let work = objective.kernel.work();
         let parts = ModelParts {
             params: CheckedParams::of_model(self.params, None),

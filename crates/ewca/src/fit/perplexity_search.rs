@@ -32,8 +32,9 @@ const LATER_REACH: f64 = 2e-4;
 const LEAST_GROWTH: f64 = 0.7;
 /// The slopes that a step is taken by.
 const SLOPES: RangeInclusive<f64> = 0.2..=10.0;
-/// Between bounds so near to one another, in units of what is close enough, the perplexity jumps.
-const NARROW: f64 = 0.1;
+/// Between bounds that are no further apart than what is close enough, the perplexity jumps; and between near ones, if it grows as steeply as this.
+const NEAR: f64 = 0.02;
+const STEEP: f64 = 30.0;
 
 /// By how much rounding may change the entropy of a plan that is measured without a pass.
 const MOST_ROUNDING: f64 = 1e-4;
@@ -75,6 +76,8 @@ pub(super) struct PerplexitySearch {
     follows: usize,
     /// The smallest perplexity that can be had, where the wanted one is below it.
     floor: Option<f64>,
+    /// Whether the bounds enclose nothing but a jump.
+    at_jump: bool,
 }
 
 impl PerplexitySearch {
@@ -94,6 +97,7 @@ impl PerplexitySearch {
             rounds: 0,
             follows: 0,
             floor: None,
+            at_jump: false,
         }
     }
 
@@ -119,7 +123,7 @@ impl PerplexitySearch {
     /// as it gets.
     pub fn next(&mut self, epsilon: f64, perplexity: f64, close: f64, lowest: f64) -> Option<f64> {
         let (x, y, lowest) = (epsilon.ln(), perplexity.ln(), lowest.ln());
-        self.rounds += 1;
+        (self.rounds, self.at_jump) = (self.rounds + 1, false);
         if self.is_close(perplexity, close) || self.rounds >= MAX_ROUNDS {
             return None;
         }
@@ -135,7 +139,11 @@ impl PerplexitySearch {
         *bound = Some(tried);
         let bounds = self.lower.zip(self.upper).map(|(lower, upper)| (lower.epsilon.ln(), upper.epsilon.ln()));
         // A jump of the optimum, or bounds that the moving subspace has overtaken: nothing in between.
-        if bounds.is_some_and(|(lower, upper)| upper - lower < NARROW * close) {
+        self.at_jump = self.lower.zip(self.upper).is_some_and(|(lower, upper)| {
+            let (width, height) = ((upper.epsilon / lower.epsilon).ln(), (upper.perplexity / lower.perplexity).ln());
+            width < close || (width < NEAR && height > STEEP * width)
+        });
+        if self.at_jump {
             return None;
         }
         if let Some((x0, y0)) = self.last.map(Tried::logs)
@@ -184,14 +192,17 @@ impl PerplexitySearch {
 
     /// Whether a perplexity is as near to the target as is asked for, on the scale of logarithms.
     pub fn is_close(&self, perplexity: f64, close: f64) -> bool {
-        (perplexity.ln() - self.target).abs() <= close
+        self.distance(perplexity) <= close
     }
 
-    /// The epsilon next to the target whose perplexity is the nearer one, where there is one on each side.
-    pub fn nearer_side(&self) -> Option<f64> {
-        let (lower, upper) = self.lower.zip(self.upper)?;
-        let distance = |tried: Tried| (tried.logs().1 - self.target).abs();
-        Some(if distance(lower) < distance(upper) { lower } else { upper }.epsilon)
+    /// How far a perplexity is from the target, on the scale of logarithms.
+    pub fn distance(&self, perplexity: f64) -> f64 {
+        (perplexity.ln() - self.target).abs()
+    }
+
+    /// Whether the search has ended at a jump: the perplexity is too low on one side of it, and too high on the other.
+    pub fn is_at_jump(&self) -> bool {
+        self.at_jump
     }
 
     /// Forgets the bounds, keeps the slope: for when the subspace has changed.
@@ -206,6 +217,7 @@ impl PerplexitySearch {
 
     fn forget_bounds(&mut self) {
         (self.lower, self.upper, self.last, self.width, self.reach) = (None, None, None, None, FIRST_REACH);
+        self.at_jump = false;
     }
 }
 
@@ -399,11 +411,12 @@ mod tests {
         let mut search = PerplexitySearch::new(10.0, 100.0, 1.0);
         search.next(1.0, 5.0, 1e-3, 1e-12).unwrap();
         search.next(3.0, 20.0, 1e-3, 1e-12).unwrap();
-        assert!(search.nearer_side().is_some());
+        let bounds = |search: &PerplexitySearch| search.lower.zip(search.upper);
+        assert!(bounds(&search).is_some());
         assert_eq!(search.follow(2.0, 5.0, 0.05, 2.0 * std::f64::consts::E), None);
-        assert!(search.nearer_side().is_some());
+        assert!(bounds(&search).is_some());
         search.follow(2.0, 5.0, 0.05, 1e-12).unwrap();
-        assert_eq!(search.nearer_side(), None);
+        assert_eq!((search.lower, search.upper), (None, None));
         // Short steps stay short when epsilon is about known.
         search.reset_bracket();
         search.follow(2.0, 9.9, 1e-3, 1e-12).unwrap();
@@ -419,17 +432,32 @@ mod tests {
             let (epsilon, rounds) = found(&mut search, start, 1e-3, curve);
             assert!((curve(epsilon) / target - 1.0).abs() < 2e-3, "{start} {target} {epsilon}");
             assert!(rounds < 25, "{rounds}");
-            assert_eq!(search.floor(), None);
+            assert!(search.floor().is_none() && !search.is_at_jump());
         }
-        let jump = |e: f64| if e < 7.0 { 5.0 } else { 20.0 };
-        for (wanted, nearest) in [(6.0, 5.0), (9.9, 5.0), (10.1, 20.0), (18.0, 20.0)] {
-            let mut search = PerplexitySearch::new(wanted, 100.0, 1.0);
-            let (epsilon, rounds) = found(&mut search, 1.0, 1e-3, jump);
-            assert!((epsilon / 7.0 - 1.0).abs() < 1e-3 && rounds < 25, "{epsilon} {rounds}");
-            assert_eq!(jump(search.nearer_side().unwrap()), nearest, "{wanted}");
-            search.reset_bracket();
-            assert_eq!(search.nearer_side(), None);
+        // A high step is told from afar, a low one only between bounds that are as near as is close enough.
+        for (higher, near, most) in [(20.0, NEAR, 15), (5.2, 2e-3, 25), (5.1, 1e-3, 25)] {
+            let jump = |e: f64| if e < 7.0 { 5.0 } else { higher };
+            for part in [0.2, 0.8] {
+                let wanted = 5.0 + part * (higher - 5.0);
+                let mut search = PerplexitySearch::new(wanted, 100.0, 1.0);
+                let (epsilon, rounds) = found(&mut search, 1.0, 1e-3, jump);
+                assert!((epsilon / 7.0).ln().abs() < near && rounds < most, "{higher}: {epsilon} {rounds}");
+                assert!(search.is_at_jump());
+                let [low, high] = [5.0, higher].map(|perplexity| search.distance(perplexity));
+                assert_eq!(low < high, part < 0.5);
+                // The next subspace may have the perplexity.
+                search.reset_bracket();
+                assert!(!search.is_at_jump());
+            }
         }
+        // Steep is not a jump, as long as the bounds are not near.
+        let steep = |e: f64| if e < 7.0 { 5.0 } else { 5.0 * (e / 7.0).powi(20) };
+        let mut search = PerplexitySearch::new(6.0, 100.0, 1.0);
+        let (epsilon, _) = found(&mut search, 1.0, 1e-3, steep);
+        assert!((steep(epsilon) / 6.0 - 1.0).abs() < 1e-3 && !search.is_at_jump(), "{epsilon}");
+        // Near enough after all.
+        assert_eq!(search.next(7.0, 6.0, 1e-3, 1e-12), None);
+        assert!(!search.is_at_jump());
     }
 
     #[test]

@@ -186,19 +186,25 @@ impl<'a> Session<'a> {
             ends: Vec::new(),
             made: None,
             settled: false,
-            goal: self.goal_of_start(0),
+            goal: self.goal_of_start(starts),
             best: None,
+            nearest: None,
         })
     }
 
     /// The relative gradient to which a start is made: what is left is done for the best of them, in all directions.
-    pub(super) fn goal_of_start(&self, start: usize) -> f64 {
-        let rough = match (self.span.can_be_completed(), start) {
+    pub(super) fn goal_of_start(&self, starts: Starts) -> f64 {
+        let rough = match (self.span.can_be_completed(), starts.count()) {
             (true, _) => ROUGH_GRADIENT_IN_FIRST_AXES,
-            (false, 0) => 0.0,
+            (false, 1) => 0.0,
             (false, _) => ROUGH_GRADIENT,
         };
         rough.max(self.tolerance())
+    }
+
+    /// A solver that has seen nothing but this point.
+    pub(super) fn begun_at(&self, point: Point) -> State {
+        State::new(self.solver, point, Balancer::default())
     }
 
     /// The unit of squared length: from the span's units to those of the data.
@@ -274,9 +280,11 @@ impl<'a> Session<'a> {
             {
                 self.span = Arc::new(completed);
             }
-            let best = state.best.as_ref().is_none_or(|best| best.point.belongs_to(&self.span, k));
+            let belongs = |end: &Candidate| end.solver.belongs_to(self.solver, &self.span, k);
+            let best = state.best.as_ref().is_none_or(belongs);
             let starts = if state.made.is_some() { Starts::ONE } else { self.starts(false) };
-            let fits = state.solver.belongs_to(self.solver, &self.span, k) && best && state.starts == starts;
+            let nearest = state.nearest.as_ref().is_none_or(|nearest| belongs(&nearest.end));
+            let fits = state.solver.belongs_to(self.solver, &self.span, k) && best && nearest && state.starts == starts;
             return if fits { Ok(state) } else { Err(Error::State { what: "its shapes" }) };
         }
         let total = |variance: f64, unit: f64| variance * unit * unit;
@@ -301,7 +309,10 @@ impl<'a> Session<'a> {
         let goal = self.first_plan_goal().min(state.solver.point.marginal_error.max(self.plan_goal()));
         let point = moved(&state.solver.point, goal)?;
         let best = match state.best {
-            Some(best) => Some(Candidate { point: moved(&best.point, self.plan_goal())?, leading: None, ..best }),
+            Some(best) => {
+                let point = moved(&best.solver.point, self.plan_goal())?;
+                Some(Candidate { solver: self.begun_at(point), leading: None, ..best })
+            }
             None => None,
         };
         Ok(FitState {
@@ -309,9 +320,10 @@ impl<'a> Session<'a> {
             unit: self.span.unit,
             total_variance: self.span.total_variance(),
             epsilon: epsilon(state.epsilon),
-            solver: State::new(self.solver, point, Balancer::default()),
+            solver: self.begun_at(point),
             tally: objective.kernel.tally(),
             best,
+            nearest: None,
             ..state
         })
     }
@@ -324,8 +336,8 @@ impl<'a> Session<'a> {
     ) -> Result<(StartingPoint, Model)> {
         let (mut extensions, mut refined) = (0, false);
         let mut objective = self.objective_of(&state);
+        self.observer.phase(Phase::Iterations);
         loop {
-            self.observer.phase(Phase::Iterations);
             objective.stop = if self.may_break_off_plans() { self.stop.clone() } else { StopFlag::default() };
             let best = self.run_starts(&mut objective, &mut state)?;
             let converged = best.termination == Termination::Converged;
@@ -341,11 +353,13 @@ impl<'a> Session<'a> {
             let end = self.canonical_end(samples, &mut objective, &best)?;
             if let Some(outside) = end.outside.as_ref().filter(|_| converged && extensions < MAX_EXTENSIONS) {
                 extensions += 1;
+                self.observer.phase(Phase::Iterations);
                 state = self.extended(samples, &mut objective, state, best, outside)?;
                 continue;
             }
             let model = self.model(samples, &mut objective, &mut state, &best, end, iterations)?;
-            return Ok((StartingPoint { frame: best.point.frame, potential: Some(best.point.potential) }, model));
+            let Point { frame, potential, .. } = best.solver.point;
+            return Ok((StartingPoint { frame, potential: Some(potential) }, model));
         }
     }
 
@@ -358,15 +372,17 @@ impl<'a> Session<'a> {
         mut best: Candidate,
     ) -> Result<FitState> {
         if let Some(completed) = self.span.completed(samples) {
-            best.point.frame = completed.spread_over_all(&best.point.frame);
+            let mut point = best.solver.point;
+            point.frame = completed.spread_over_all(&point.frame);
             self.move_to(completed, objective);
-            best.point = objective.evaluate_again(&best.point, state.epsilon, &mut Balancer::default(), state.goal);
+            let point = objective.evaluate_again(&point, state.epsilon, &mut Balancer::default(), state.goal);
+            best.solver = self.begun_at(point);
             state.goal = self.tolerance();
             // In all directions the perplexity is another one.
             let stage = if state.search.is_some() { Stage::Approach } else { Stage::Final };
             return Ok(FitState { stage, ..self.going_on(objective, state, best) });
         }
-        state.goal = self.goal_of_start(0);
+        state.goal = self.tolerance();
         state.settled = true;
         Ok(self.going_on(objective, state, best))
     }
@@ -387,17 +403,18 @@ impl<'a> Session<'a> {
         mut best: Candidate,
         outside: &Matrix,
     ) -> Result<FitState> {
-        let (span, frame) = self.span.extended(samples, outside, &best.point.frame)?;
+        let point = best.solver.point;
+        let (span, frame) = self.span.extended(samples, outside, &point.frame)?;
         self.move_to(span, objective);
-        let tolerance = best.point.marginal_error.max(self.plan_goal());
-        let potential = best.point.potential;
-        best.point = objective.evaluate(state.epsilon, frame, potential, &mut Balancer::default(), tolerance);
+        let tolerance = point.marginal_error.max(self.plan_goal());
+        let point = objective.evaluate(state.epsilon, frame, point.potential, &mut Balancer::default(), tolerance);
+        best.solver = self.begun_at(point);
         Ok(self.going_on(objective, state, best))
     }
 
     /// The state that goes on from the best end: the starts were made, what is left is a matter of the last digits.
     fn going_on(&self, objective: &Objective<'_>, state: FitState, best: Candidate) -> FitState {
-        let made = Some(state.starts_made(best.point.loss));
+        let made = Some(state.starts_made(best.solver.point.loss));
         let mut search = state.search;
         search.iter_mut().for_each(PerplexitySearch::reset_bracket);
         FitState {
@@ -411,9 +428,10 @@ impl<'a> Session<'a> {
             iteration: (best.iterations + 1).min(self.params.max_iterations.max(best.iterations)),
             search,
             stage: Stage::Final,
-            solver: State::new(self.solver, best.point, Balancer::default()),
+            solver: best.solver,
             tally: objective.kernel.tally(),
             best: None,
+            nearest: None,
             ..state
         }
     }

@@ -5,7 +5,7 @@ use super::perplexity_search::PerplexitySearch;
 use super::{Iteration, Params, Start, Termination};
 use crate::kernel::Tally;
 use crate::samples::Span;
-use crate::solvers::{EigenvalueBound, MmParams, Point, Solver, State};
+use crate::solvers::{EigenvalueBound, MmParams, Solver, State};
 use crate::subspace::Orthonormalisation;
 
 /// A start by continuation takes this many steps up to epsilon.
@@ -36,9 +36,9 @@ impl Stage {
     pub fn close(self) -> f64 {
         match self {
             Self::Calibration => 0.05,
-            Self::Approach => 1e-2,
-            Self::Settling => 7e-4,
-            Self::Final | Self::Continuation { .. } => 1e-3,
+            Self::Approach => 4e-3,
+            Self::Settling => 5e-3,
+            Self::Final | Self::Continuation { .. } => 7e-3,
         }
     }
 }
@@ -100,13 +100,27 @@ pub struct FitState {
     /// outside of the axes to take in.
     pub(super) goal: f64,
     pub(super) best: Option<Candidate>,
+    /// Where the perplexity came nearest to the wanted one since epsilon was last bounded.
+    pub(super) nearest: Option<Nearest>,
+}
+
+/// An end whose perplexity is so far from the wanted one, to come back to where the optimum jumps over that.
+#[derive(Debug, Clone)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(super) struct Nearest {
+    /// On the scale of logarithms.
+    pub(super) distance: f64,
+    pub(super) end: Candidate,
+    /// What all starts at its epsilon ended at.
+    pub(super) ends: Vec<f64>,
 }
 
 /// The end of an attempt.
 #[derive(Debug, Clone)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Candidate {
-    pub(super) point: Point,
+    /// With what the solver remembers, to go on from.
+    pub(super) solver: State,
     pub(super) termination: Termination,
     pub(super) attempt: usize,
     pub(super) iterations: usize,
@@ -130,7 +144,7 @@ impl FitState {
         [self.epsilon, self.unit, self.total_variance, self.goal].into_iter().all(is_positive)
             && steps_left
             && self.start < self.starts.count()
-            && self.rounds <= MAX_SEARCH_ROUNDS + 1
+            && self.rounds <= MAX_SEARCH_ROUNDS
             && self.attempt < usize::MAX / 2
             && self.iteration < usize::MAX / 2
             && self.tally.passes < usize::MAX / 2

@@ -42,10 +42,10 @@ fn jumping() -> Vec<f64> {
 fn references_are_met_within_few_passes() {
     // The most passes that each case may take: a start at PCA, and with the start by continuation.
     let limits: [(&str, &[[usize; 2]]); 4] = [
-        ("gauss5", &[[8, 14], [22, 35], [31, 56], [72, 150], [18, 33]]),
-        ("toy20", &[[31, 59], [32, 56], [29, 55], [31, 55]]),
-        ("two_blobs", &[[29, 47], [27, 50], [27, 49], [20, 20]]),
-        ("weighted20", &[[60, 120], [60, 120]]),
+        ("gauss5", &[[8, 13], [22, 35], [29, 60], [40, 105], [18, 28]]),
+        ("toy20", &[[33, 63], [31, 60], [32, 62], [28, 59]]),
+        ("two_blobs", &[[27, 48], [26, 53], [25, 50], [19, 19]]),
+        ("weighted20", &[[32, 63], [32, 61]]),
     ];
     for (name, limits) in limits {
         let fixture = fixture(name);
@@ -93,17 +93,16 @@ fn every_solver_ends_at_the_same_optimum() {
 fn wanted_perplexities_are_met_and_told() {
     let data = groups(40, 6);
     let samples = Samples::new(&data, 40, 6).unwrap();
-    for (wanted, most) in [(1.2, [61, 83]), (3.0, [90, 144]), (9.0, [73, 154]), (25.0, [95, 275])] {
+    for (wanted, most) in [(1.2, [42, 73]), (3.0, [77, 145]), (9.0, [66, 152]), (25.0, [83, 275])] {
         let params = Ewca::params(2).perplexity(wanted);
         let (single, both) = (params.clone().single_start().fit(&samples).unwrap(), params.fit(&samples).unwrap());
         for (model, most) in [(&single, most[0]), (&both, most[1])] {
             check_fit(&samples, model);
             assert!(model.converged() && !model.perplexity().is_missed(), "{:?}", model.perplexity());
-            assert!((model.perplexity().overall / wanted).ln().abs() <= 5.1e-3);
+            assert!((model.perplexity().overall / wanted).ln().abs() <= 8.1e-3);
             assert_eq!((model.perplexity().wanted, model.perplexity().floor), (Some(wanted), None));
             assert!(model.kernel_passes() <= most, "{wanted}: {} passes", model.kernel_passes());
         }
-        assert!((single.perplexity().overall / wanted).ln().abs() <= 1.1e-3);
         // What a fit ends at depends on epsilon, not on how it was found.
         let given = Ewca::params(2).epsilon(both.epsilon()).fit(&samples).unwrap();
         assert_eq!((given.loss(), given.epsilon(), given.starts()), (both.loss(), both.epsilon(), 2));
@@ -124,7 +123,7 @@ fn samples_that_repeat_have_a_least_perplexity() {
     let few = gaussian(8, 3, 4);
     let data: Vec<f64> = (0..32).flat_map(|i| few[i % 8 * 3..i % 8 * 3 + 3].to_vec()).collect();
     let samples = Samples::new(&data, 32, 3).unwrap();
-    for (single, most) in [(false, 112), (true, 125)] {
+    for (single, most) in [(false, 147), (true, 135)] {
         let params = Ewca::params(1).perplexity(2.0);
         let model = if single { params.single_start() } else { params }.fit(&samples).unwrap();
         check_fit(&samples, &model);
@@ -140,13 +139,13 @@ fn samples_that_repeat_have_a_least_perplexity() {
 fn the_nearer_side_of_a_jump_is_taken() {
     let data = jumping();
     let samples = Samples::new(&data, 24, 6).unwrap();
-    for (wanted, lower, most) in [(4.6, true, 1565), (5.5, false, 1804)] {
+    for (wanted, lower, most) in [(4.6, true, 970), (5.5, false, 1035)] {
         let model = Ewca::params(2).perplexity(wanted).fit(&samples).unwrap();
         check_fit(&samples, &model);
         assert_eq!(model.perplexity().overall < wanted, lower, "{:?}", model.perplexity());
         assert!(model.converged() && model.perplexity().is_missed());
-        // A little further on, the fit is on the other side.
-        let further = model.epsilon() * if lower { 1.0 + 1e-3 } else { 1.0 - 1e-3 };
+        // A little further on, by no more than what is close enough, the fit is on the other side.
+        let further = model.epsilon() * if lower { 1.0 + 8e-3 } else { 1.0 - 8e-3 };
         let beyond = Ewca::params(2).epsilon(further).fit(&samples).unwrap();
         assert_eq!(beyond.perplexity().overall < wanted, !lower, "{:?}", beyond.perplexity());
         assert!(model.kernel_passes() <= most, "{} passes", model.kernel_passes());
@@ -360,7 +359,7 @@ fn a_huge_epsilon_leaves_the_saddle_and_says_that_it_collapsed() {
     // The least epsilons are those of PCA.
     let model = Ewca::params(2).epsilon(1e-9).fit(&samples).unwrap();
     check_fit(&samples, &model);
-    assert!(model.distance_to_pca() < 1e-6 && !model.certificate().collapsed && model.history().len() <= 4);
+    assert!(model.distance_to_pca() < 1e-6 && !model.certificate().collapsed && model.history().len() <= 5);
 }
 
 #[test]

@@ -144,9 +144,9 @@ impl State {
             && self.balancer.belongs_to(span.weights.len())
     }
 
-    /// Numbers that a state holds, with what its steps hold: frames, gradients and the memory of L-BFGS.
+    /// Numbers that a state holds, with what its steps hold: frames, gradients, the memory of L-BFGS, and an end to come back to.
     pub fn numbers(axes: usize, components: usize) -> usize {
-        axes.saturating_mul(components).saturating_mul(36)
+        axes.saturating_mul(components).saturating_mul(40)
     }
 
     /// One iteration.

@@ -13,10 +13,10 @@ use crate::transport::{Balancer, Limits, Scalings};
 /// From this many samples on, a pass for M takes so many columns at once: they are held several times over.
 const MANY_ROWS: usize = 8192;
 const MANY_COLUMNS: usize = 48;
-/// Up to so many samples, a pass with so many columns costs little now and then, and with so many once.
+/// Up to so many samples, a pass with so many columns costs little at the end of a fit; and for a first look at M's eigenvectors there, with so many.
 const FEW_ROWS: usize = 1024;
-const MANY_AXES: usize = 160;
 const WHOLE_AXES: usize = 512;
+const MANY_AXES: usize = 160;
 /// Up to this rank M is made whole where its leading eigenvectors are looked for. Beyond, a Krylov space is: blocks of so many directions, so many
 /// steps at the most, until the residual of the next eigenvalue is below this part of its distance to the last one of the frame.
 const SMALL_RANK: usize = 48;
@@ -28,7 +28,7 @@ const KNOWN_GAP: f64 = 0.3;
 const SINGLE_PRECISION_ERROR: f64 = 1e-8;
 const LEAST_SINGLE_PRECISION_ERROR: f64 = 1e-7;
 /// By this part of it, times epsilon, F may be off.
-const SINGLE_PRECISION_LOSS: f64 = 0.3;
+const SINGLE_PRECISION_LOSS: f64 = 1.5;
 /// The marginal error to which a plan is solved in single precision before it is solved in double.
 const ROUGH_PLAN_ERROR: f64 = 1e-3;
 /// The share of a plan's mass that passes may leave out at the most.
@@ -261,7 +261,7 @@ impl Objective<'_> {
 
     /// M in the leading principal axes, as far as whoever divides by differences of eigenvalues needs it: one pass.
     pub fn leading_block(&mut self, point: &Point) -> Result<LeadingBlock> {
-        let known = axes_of_block(self.span.weights.len(), self.span.variances.len(), point.frame.columns());
+        let known = axes_of_block(self.span.variances.len(), point.frame.columns());
         self.leading_block_of(point, known)
     }
 
@@ -328,7 +328,8 @@ impl Objective<'_> {
     /// the frame.
     pub(super) fn leading_by_lanczos(&mut self, point: &Point) -> Result<(Vec<f64>, Matrix, f64)> {
         let k = point.frame.columns();
-        let block = self.leading_block(point)?;
+        let block =
+            self.leading_block_of(point, axes_of_look(self.span.weights.len(), self.span.variances.len(), k))?;
         let count = BLOCK.min(block.values.len());
         let known = self.span.spread_over_all(&block.rotation.leading_columns((k + count).min(block.values.len())));
         let chance = random_frame(self.span.weights.len(), 1, 0, 0);
@@ -389,9 +390,14 @@ fn is_made_whole(samples: usize, axes: usize, components: usize) -> bool {
     axes <= SMALL_RANK || (samples <= FEW_ROWS && axes <= WHOLE_AXES) || axes <= 2 * components
 }
 
-/// The leading axes in which M is looked at.
-fn axes_of_block(samples: usize, axes: usize, components: usize) -> usize {
-    axes.min(if samples <= FEW_ROWS { (4 * components).max(MANY_AXES) } else { (3 * components).max(16) })
+/// The leading axes in which M is looked at when its eigenvectors are looked for.
+fn axes_of_look(samples: usize, axes: usize, components: usize) -> usize {
+    if samples <= FEW_ROWS { axes.min((4 * components).max(MANY_AXES)) } else { axes_of_block(axes, components) }
+}
+
+/// The leading axes in which M is looked at on the way.
+fn axes_of_block(axes: usize, components: usize) -> usize {
+    axes.min((3 * components).max(16))
 }
 
 /// The most columns that the plan carries at once.
@@ -399,7 +405,7 @@ pub(crate) fn most_columns(samples: usize, axes: usize, components: usize) -> us
     if is_made_whole(samples, axes, components) {
         columns_of_m(samples, axes)
     } else {
-        axes_of_block(samples, axes, components)
+        axes_of_look(samples, axes, components)
     }
 }
 

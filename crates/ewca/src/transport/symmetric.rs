@@ -17,6 +17,8 @@ use crate::parallel::StopFlag;
 /// How many steps Anderson acceleration remembers.
 const MEMORY: usize = 5;
 const STEP: f64 = 2.0 / 3.0;
+/// A pass makes the error about so much smaller: near the end it does, and one that carries for nothing costs less than two that do not.
+const NEXT_ERROR: f64 = 0.05;
 /// So few columns are carried with a first pass, since a further pass may cost more.
 const FEW_COLUMNS: usize = 8;
 /// The step of the guard. The contraction of either step is proved near the solution only; this shorter one, taken after the
@@ -87,7 +89,7 @@ impl Balancer {
             // Carrying costs several columns more; it is left out while the plan is likely not good enough yet.
             let last_error = best.as_ref().map(|(error, ..)| *error).or(limits.first_error);
             let is_good = match (last_error, self.last_first_error) {
-                (Some(error), _) => 0.2 * error <= limits.tolerance,
+                (Some(error), _) => NEXT_ERROR * error <= limits.tolerance,
                 (None, Some(error)) => carried.columns() <= FEW_COLUMNS || error <= limits.tolerance,
                 (None, None) => true,
             };

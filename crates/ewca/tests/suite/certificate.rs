@@ -115,23 +115,24 @@ fn repeated_rows_have_the_perplexity_that_is_told() {
     }
 }
 
-/// The perplexity is the wanted one, or the optimum jumps over it: the fit a little further on is on the other side, and not nearer.
+/// The perplexity is the wanted one, or the optimum jumps over it: fits a little further on are on the other side, at the latest after two hundredths, and not
+/// nearer. (One or another of them may end at an optimum of this side again.)
 fn has_its_perplexity_or_jumps(samples: &Samples<'_>, model: &Model) {
     let wanted = model.perplexity().wanted.unwrap();
     let off = |model: &Model| (model.perplexity().overall / wanted).ln();
-    if off(model).abs() <= 5.1e-3 {
+    if off(model).abs() <= 8.1e-3 {
         return;
     }
-    let further = model.epsilon() * (-1e-3 * off(model).signum()).exp();
-    let beyond = Ewca::params(model.components().columns()).epsilon(further).fit(samples).unwrap();
-    check_fit(samples, &beyond);
-    assert!(off(&beyond) * off(model) < 0.0, "{:?} and {:?} at {further}", model.perplexity(), beyond.perplexity());
-    assert!(
-        off(&beyond).abs() >= off(model).abs(),
-        "{:?} is nearer than {:?}",
-        beyond.perplexity(),
-        model.perplexity()
-    );
+    let beyond = [1e-3, 2e-3, 4e-3, 6e-3, 8e-3, 1.2e-2, 2.1e-2].map(|further| {
+        let epsilon = model.epsilon() * (-further * off(model).signum()).exp();
+        let model = Ewca::params(model.components().columns()).epsilon(epsilon).fit(samples).unwrap();
+        check_fit(samples, &model);
+        off(&model)
+    });
+    let other_side = |off_there: &&f64| **off_there * off(model) < 0.0;
+    assert!(beyond.iter().any(|x| other_side(&x)), "{:?} and {beyond:?}", model.perplexity());
+    let nearest = beyond.iter().filter(other_side).fold(f64::INFINITY, |least, x| x.abs().min(least));
+    assert!(nearest >= off(model).abs(), "{beyond:?} is nearer than {:?}", model.perplexity());
 }
 
 /// Where the optimum jumps over a perplexity, the nearer side is taken. Two groups along one direction, and waves in the others.

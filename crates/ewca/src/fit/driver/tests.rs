@@ -47,8 +47,8 @@ fn forged_states_are_refused() {
     assert!(continued(1).is_sane() && continued(CONTINUATION_STEPS).is_sane());
     assert_eq!(refused(&|state| state.start = 3), numbers);
     assert_eq!(refused(&|state| state.start = 2), None);
-    assert_eq!(refused(&|state| state.rounds = MAX_SEARCH_ROUNDS + 2), numbers);
-    assert_eq!(refused(&|state| state.rounds = MAX_SEARCH_ROUNDS + 1), None);
+    assert_eq!(refused(&|state| state.rounds = MAX_SEARCH_ROUNDS + 1), numbers);
+    assert_eq!(refused(&|state| state.rounds = MAX_SEARCH_ROUNDS), None);
     let (most, more) = (usize::MAX / 2 - 1, usize::MAX / 2);
     for (count, wanted) in [(most, None), (more, numbers.clone()), (usize::MAX, numbers.clone())] {
         assert_eq!(refused(&|state| state.attempt = count), wanted);
@@ -69,13 +69,22 @@ fn forged_states_are_refused() {
     assert_eq!(refused(&|state| state.starts.continuation = false), shapes);
     let best = |frame: Matrix| {
         move |state: &mut FitState| {
-            let point = Point { frame: frame.clone(), ..state.solver.point.clone() };
+            let mut solver = state.solver.clone();
+            solver.point.frame = frame.clone();
             let termination = Termination::Converged;
-            state.best = Some(Candidate { point, termination, attempt: 0, iterations: 0, leading: None });
+            state.best = Some(Candidate { solver, termination, attempt: 0, iterations: 0, leading: None });
         }
     };
     assert_eq!(refused(&best(Matrix::zeros(9, 2))), shapes);
     assert_eq!(refused(&best(good.solver.point.frame.clone())), None);
+    let nearest = |frame: Matrix| {
+        move |state: &mut FitState| {
+            best(frame.clone())(state);
+            state.nearest = state.best.take().map(|end| Nearest { distance: 0.1, end, ends: vec![1.0] });
+        }
+    };
+    assert_eq!(refused(&nearest(Matrix::zeros(9, 2))), shapes);
+    assert_eq!(refused(&nearest(good.solver.point.frame.clone())), None);
     // The same of a state whose axes were turned by rounding.
     let turned = |change: &dyn Fn(&mut FitState)| {
         refused(&|state| {
@@ -313,7 +322,7 @@ fn the_lowest_end_is_kept_and_of_equal_ones_that_which_arrived() {
         // Ends are compared by accurate plans.
         let mut state = good.clone();
         run.keep(&mut objective, &mut state, limited, None).unwrap();
-        assert!(state.best.unwrap().point.marginal_error <= run.plan_goal());
+        assert!(state.best.unwrap().solver.point.marginal_error <= run.plan_goal());
     });
 }
 
@@ -328,7 +337,7 @@ fn a_start_on_its_way_to_the_best_end_is_told() {
         assert!(!run.comes_to_the_best(&near));
         let candidate = |factor: f64, termination: Termination| {
             let point = Point { loss: factor * near.solver.point.loss, ..near.solver.point.clone() };
-            Some(Candidate { point, termination, attempt: 0, iterations: 3, leading: None })
+            Some(Candidate { solver: run.begun_at(point), termination, attempt: 0, iterations: 3, leading: None })
         };
         let with = |factor: f64| FitState { best: candidate(factor, Termination::Converged), ..near.clone() };
         for (factor, is_near) in [(1.0, true), (1.0 + 0.9e-6, true), (1.0 - 0.9e-6, true), (1.0 + 1.1e-6, false)] {
@@ -345,7 +354,7 @@ fn a_start_on_its_way_to_the_best_end_is_told() {
         let mut state = with(1.0 + 0.5e-6);
         let mut objective = run.objective();
         run.keep(&mut objective, &mut state, Termination::Converged, None).unwrap();
-        assert_eq!(state.ends, [state.best.unwrap().point.loss]);
+        assert_eq!(state.ends, [state.best.unwrap().solver.point.loss]);
     });
 }
 
@@ -460,7 +469,7 @@ fn ends_within_a_millionth_agree() {
             let end = state.ends[0];
             for loss in [100.0 * end, 0.01 * end] {
                 let mut best = state.best.clone().unwrap();
-                best.point.loss = loss;
+                best.solver.point.loss = loss;
                 state.ends = [1.0, 1.0 + 0.9e-6, 1.0 - 0.9e-6, 1.0 + 1.1e-6, 1.0 - 1.1e-6].map(|x| x * loss).to_vec();
                 let canonical = run.canonical_end(&samples, &mut objective, &best).unwrap();
                 let model =
@@ -487,8 +496,10 @@ fn many_samples_break_off_and_begin_with_fewer() {
             });
         }
     }
-    let closer = [Stage::Calibration, Stage::Approach, Stage::Final].map(Stage::close);
-    assert!(closer[0] > closer[1] && closer[1] > closer[2] && closer[2] > 0.0);
+    // What was close enough once is close enough later, and none is missed by a hundredth.
+    let close = [Stage::Approach, Stage::Settling, Stage::Final].map(Stage::close);
+    assert!(close.is_sorted() && close[0] > 0.0 && close[2] < CLOSE_PERPLEXITY && CLOSE_PERPLEXITY < 0.01);
+    assert!(Stage::Calibration.close() > close[2]);
 }
 
 #[test]
@@ -501,8 +512,13 @@ fn all_starts_are_made_again_until_the_perplexity_is_met_or_rounds_are_out() {
         let mut objective = run.objective();
         let point = good.solver.point.clone();
         let here = perplexity(&mut objective, &point).unwrap().overall;
-        let candidate =
-            Candidate { point, termination: Termination::Converged, attempt: 0, iterations: 3, leading: None };
+        let candidate = Candidate {
+            solver: run.begun_at(point),
+            termination: Termination::Converged,
+            attempt: 0,
+            iterations: 3,
+            leading: None,
+        };
         // Whether they are made again after so many rounds, at which epsilon, and what round that is.
         let mut again = |rounds: usize, target: f64, bounds: bool, starts: Starts| {
             let mut search = PerplexitySearch::new(target, 20.0, 1.0);
@@ -514,21 +530,109 @@ fn all_starts_are_made_again_until_the_perplexity_is_met_or_rounds_are_out() {
             let mut state = FitState { rounds, search, best, starts, ends: vec![1.0], ..good.clone() };
             let moved = run.epsilon_moved_after_all_starts(&mut objective, &mut state).unwrap();
             assert_eq!((moved, moved, moved), (state.best.is_none(), state.ends.is_empty(), state.attempt == 1));
+            assert_eq!(moved, state.nearest.is_some());
             moved.then_some((state.epsilon / good.epsilon, state.rounds))
         };
         let starts = good.starts;
         let more = again(0, 1.5 * here, false, starts).unwrap();
         assert!(more.0 > 1.1 && more.1 == 1, "{more:?}");
         assert_eq!(again(MAX_SEARCH_ROUNDS - 1, 1.5 * here, false, starts).unwrap().1, MAX_SEARCH_ROUNDS);
-        // Out of rounds: the nearer side of what encloses it, or nothing where nothing does.
+        // Out of rounds.
         assert_eq!(again(MAX_SEARCH_ROUNDS, 1.5 * here, false, starts), None);
         assert_eq!(again(MAX_SEARCH_ROUNDS, 1.05 * here, true, starts), None);
-        let side = again(MAX_SEARCH_ROUNDS, 0.8 * here, true, starts).unwrap();
-        assert!((side.0 - 0.5).abs() < 1e-12 && side.1 == MAX_SEARCH_ROUNDS + 1, "{side:?}");
-        assert_eq!(again(MAX_SEARCH_ROUNDS + 1, 0.8 * here, true, starts), None);
         // Near enough, or a single start.
         assert_eq!(again(0, (1.0 + 0.5 * CLOSE_PERPLEXITY) * here, true, starts), None);
         assert_eq!(again(0, 1.5 * here, false, Starts { random: 0, continuation: false }), None);
+    });
+}
+
+#[test]
+fn the_nearest_of_all_ends_is_come_back_to_where_no_epsilon_helps() {
+    let data = groups(20, 4);
+    let samples = Samples::new(&data, 20, 4).unwrap();
+    let params = Ewca::params(2).perplexity(3.0).restarts(1);
+    let good = state_of(&params, &samples, 0);
+    with_run(&samples, &params, |run| {
+        let mut objective = run.objective();
+        let point = good.solver.point.clone();
+        let here = perplexity(&mut objective, &point).unwrap().overall;
+        let end = |attempt: usize, factor: f64| Candidate {
+            solver: run.begun_at(Point { epsilon: factor * point.epsilon, ..point.clone() }),
+            termination: Termination::Converged,
+            attempt,
+            iterations: 3,
+            leading: None,
+        };
+        // A jump: too low here, and at a hair more too high.
+        let search = || {
+            let mut search = PerplexitySearch::new(1.5 * here, 20.0, 1.0);
+            search.next(1.001 * good.epsilon, 4.0 * here, CLOSE_PERPLEXITY, 1e-12);
+            Some(search)
+        };
+        let other = |distance: f64| Some(Nearest { distance, end: end(5, 1.001), ends: vec![7.0, 8.0] });
+        for (distance, returns) in [(0.1, true), (0.9, false)] {
+            let (nearest, best, ends) = (other(distance), Some(end(9, 1.0)), vec![1.0]);
+            let mut state = FitState { search: search(), best, ends, nearest, ..good.clone() };
+            assert!(!run.epsilon_moved_after_all_starts(&mut objective, &mut state).unwrap());
+            let best = state.best.unwrap();
+            let factor = if returns { 1.001 } else { 1.0 };
+            assert_eq!((best.attempt, state.ends.len()), if returns { (5, 2) } else { (9, 1) });
+            assert_eq!([best.solver.point.epsilon, state.epsilon], [factor * good.epsilon; 2]);
+            assert!(state.nearest.is_none());
+        }
+        // On the way the nearer one of two ends is kept.
+        for (distance, kept) in [(0.01, 5), (0.9, 9)] {
+            let search = Some(PerplexitySearch::new(1.5 * here, 20.0, 1.0));
+            let (nearest, best) = (other(distance), Some(end(9, 1.0)));
+            let mut state = FitState { search, best, ends: vec![1.0], nearest, ..good.clone() };
+            assert!(run.epsilon_moved_after_all_starts(&mut objective, &mut state).unwrap());
+            assert_eq!(state.nearest.unwrap().end.attempt, kept);
+        }
+    });
+}
+
+#[test]
+fn a_search_comes_back_to_the_nearer_side_of_a_jump() {
+    let data = groups(20, 4);
+    let samples = Samples::new(&data, 20, 4).unwrap();
+    let params = Ewca::params(2).perplexity(3.0).single_start();
+    let good = state_of(&params, &samples, 0);
+    with_run(&samples, &params, |run| {
+        let mut objective = run.objective();
+        let here = perplexity(&mut objective, &good.solver.point).unwrap().overall;
+        let at_jump = |stage: Stage, distance: f64, searching: bool| {
+            let mut search = PerplexitySearch::new(1.5 * here, 20.0, 1.0);
+            search.next(1.001 * good.epsilon, 4.0 * here, 1e-3, 1e-12);
+            let mut nearest = run.end_of_search(&good, distance);
+            nearest.end.solver.point.epsilon *= 1.001;
+            let nearest = Some(nearest);
+            FitState { stage, searching, search: Some(search), nearest, goal: 1e-7, settled: false, ..good.clone() }
+        };
+        for (stage, next, settled) in [
+            (Stage::Approach, Stage::Settling, false),
+            (Stage::Settling, Stage::Final, true),
+            (Stage::Final, Stage::Final, true),
+        ] {
+            let mut state = at_jump(stage, 0.1, false);
+            assert!(run.epsilon_moved(&mut objective, &mut state).unwrap());
+            assert_eq!((state.stage, state.settled), (next, settled));
+            assert_eq!([state.epsilon, state.solver.point.epsilon], [1.001 * good.epsilon; 2]);
+            // The nearer side is where it is already.
+            let mut state = at_jump(stage, 0.9, false);
+            run.epsilon_moved(&mut objective, &mut state).unwrap();
+            assert_eq!((state.epsilon, state.settled), (good.epsilon, settled));
+        }
+        // Where all starts follow, epsilon is all that counts.
+        for (distance, factor) in [(0.1, 1.001), (0.9, 1.0)] {
+            let mut state = at_jump(Stage::Approach, distance, true);
+            assert!(!run.epsilon_moved(&mut objective, &mut state).unwrap());
+            assert_eq!((state.epsilon, state.settled), (factor * good.epsilon, false));
+        }
+        // At the limit of iterations epsilon stays.
+        let mut state = at_jump(Stage::Approach, 0.1, false);
+        state.iteration = run.params.max_iterations;
+        run.epsilon_moved(&mut objective, &mut state).unwrap();
+        assert_eq!(state.epsilon, good.epsilon);
     });
 }
 
