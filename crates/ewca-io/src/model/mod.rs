@@ -162,7 +162,7 @@ fn read_back(path: &Path, expected: &[u8], name: &str) -> Result<(), Error> {
     let failed = |source| Error::Read { file: name.into(), source };
     let mut opened = File::open(path).map_err(failed)?;
     let mut sum = Sha256::new();
-    io::copy(&mut opened, &mut sum).map_err(failed)?;
+    io::copy(&mut opened, &mut Summing { out: &mut io::sink(), sum: &mut sum }).map_err(failed)?;
     if sum.finalize()[..] == *expected { Ok(()) } else { Err(Error::NotAsWritten { file: name.into() }) }
 }
 

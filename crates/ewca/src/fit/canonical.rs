@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::matrix::Matrix;
-use crate::samples::{Samples, Scalar, Span};
+use crate::samples::{Data, Span};
 use crate::subspace::{Orthonormalisation, canonical_signs, polar_correction, principal_rotation};
 
 /// A subspace in canonical form, in the data's own features.
@@ -16,7 +16,7 @@ pub(super) struct Canonical {
 }
 
 /// The canonical form of the subspace of `frame`.
-pub(super) fn canonical<T: Scalar>(samples: &Samples<'_, T>, span: &Span<'_>, frame: &Matrix) -> Result<Canonical> {
+pub(super) fn canonical(samples: &Data<'_>, span: &Span<'_>, frame: &Matrix) -> Result<Canonical> {
     let (mut loadings, mut scores) = span.loadings(samples, frame)?;
     match polar_correction(&loadings)? {
         Some(correction) => (loadings, scores) = (loadings.times(&correction), scores.times(&correction)),

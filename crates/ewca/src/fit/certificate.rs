@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::matrix::Matrix;
-use crate::samples::{Samples, Scalar};
+use crate::samples::Data;
 use crate::solvers::{Objective, Point, component_residuals, gradient_columns, is_wide, largest};
 use crate::transport::Scalings;
 
@@ -202,8 +202,8 @@ pub(crate) fn duality_gap(objective: &mut Objective<'_>, point: &Point) -> f64 {
 /// The residuals of the components, computed from the data themselves; see [`Certificate::residuals`]. `columns` are the W with M U = X'W,
 /// `components` U itself. None where the data would have to be read once more: there the axes are features, and the residuals in them
 /// are as good.
-pub(crate) fn residuals_in_features<T: Scalar>(
-    samples: &Samples<'_, T>,
+pub(crate) fn residuals_in_features(
+    samples: &Data<'_>,
     components: &Matrix,
     columns: &Matrix,
     variances: &[f64],

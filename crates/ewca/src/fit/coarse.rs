@@ -67,15 +67,15 @@ fn level(session: &mut Session<'_>, few: &[usize], start: StartingPoint) -> Resu
     };
     let kept_bytes = session.kept_bytes;
     let mut observer = Preparing(session.observer);
-    let mut of_few = Session::open(&samples, &params, member.clone(), &mut observer)?;
+    let mut of_few = Session::open(&samples.data, &params, member.clone(), &mut observer)?;
     // The data of all are held at the same time.
     of_few.kept_bytes = of_few.kept_bytes.min(kept_bytes);
     let potential = start.potential.map(|potential| few.iter().map(|&i| potential[i]).collect());
     let state = of_few.begin(StartingPoint { frame: of_few.first.clone(), potential }, None)?;
-    let (end, model) = of_few.run_to_model(&samples, state)?;
+    let (end, model) = of_few.run_to_model(&samples.data, state)?;
     let own = &of_few.span;
-    let (frame, _) = own.loadings(&samples, &end.frame)?;
-    let (own_axes, _) = own.loadings(&samples, &own.pca_frame(params.components))?;
+    let (frame, _) = own.loadings(&samples.data, &end.frame)?;
+    let (own_axes, _) = own.loadings(&samples.data, &own.pca_frame(params.components))?;
     let frame = carried_over(&own_axes, &span.pca_frame(params.components), &frame)?;
     let potential = end.potential.map(|of_few| extended(&span, member, few, (&frame, &of_few), &model, all_landmarks));
     Ok(StartingPoint { frame, potential })
@@ -186,7 +186,7 @@ mod tests {
     fn session<'a>(rows: usize, weights: &[f64], params: &'a Params, observer: &'a mut dyn Observer) -> Session<'a> {
         let data = groups(rows, 4);
         let samples = Samples::new(&data, rows, 4).unwrap().with_weights(weights).unwrap();
-        Session::open(&samples, params, TeamHandle::default(), observer).unwrap()
+        Session::open(&samples.data, params, TeamHandle::default(), observer).unwrap()
     }
 
     /// Parameters with this epsilon in units of the span of so many samples.

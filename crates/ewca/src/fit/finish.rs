@@ -11,7 +11,7 @@ use super::state::{Candidate, FitState};
 use super::{Certificate, CheckedParams, Model, ModelParts, Termination};
 use crate::error::Result;
 use crate::matrix::{Matrix, dot};
-use crate::samples::{Samples, Scalar, Span};
+use crate::samples::{Data, Span};
 use crate::solvers::{Guess, Objective, Point, component_residuals, largest};
 use crate::subspace::grassmann_distance;
 use crate::transport::Balancer;
@@ -30,9 +30,9 @@ pub(super) struct CanonicalEnd {
 
 impl Session<'_> {
     /// The best end in its canonical frame.
-    pub(super) fn canonical_end<T: Scalar>(
+    pub(super) fn canonical_end(
         &self,
-        samples: &Samples<'_, T>,
+        samples: &Data<'_>,
         objective: &mut Objective<'_>,
         best: &Candidate,
     ) -> Result<CanonicalEnd> {
@@ -70,9 +70,9 @@ impl Session<'_> {
     }
 
     /// The model of the best end, which took so long to get to.
-    pub(super) fn model<T: Scalar>(
+    pub(super) fn model(
         &self,
-        samples: &Samples<'_, T>,
+        samples: &Data<'_>,
         objective: &mut Objective<'_>,
         state: &mut FitState,
         best: &Candidate,
@@ -135,9 +135,9 @@ impl Session<'_> {
     }
 
     /// The certificate, but for what passes have left out, which is known when the last one is made.
-    fn certificate<T: Scalar>(
+    fn certificate(
         &self,
-        samples: &Samples<'_, T>,
+        samples: &Data<'_>,
         objective: &mut Objective<'_>,
         best: &Candidate,
         end: &CanonicalEnd,
@@ -175,8 +175,8 @@ impl Session<'_> {
 }
 
 /// g for all samples: those without weight get the potential that makes their shares sum to 1.
-fn extended_potential<T: Scalar>(
-    samples: &Samples<'_, T>,
+fn extended_potential(
+    samples: &Data<'_>,
     span: &Span<'_>,
     scores: &Matrix,
     potential: &[f64],

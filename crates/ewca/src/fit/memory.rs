@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::kernel::{FEWEST_SORTED_POINTS, KernelLayout};
-use crate::samples::{ALL_AXES, LARGEST_GRAM, Samples, Scalar, SpanShape, is_whole};
+use crate::samples::{ALL_AXES, Data, LARGEST_GRAM, SpanShape, is_whole};
 use crate::solvers::{State, most_columns};
 use crate::transport::Balancer;
 
@@ -41,7 +41,7 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    pub fn of<T: Scalar>(samples: &Samples<'_, T>, components: usize, landmarks: Option<usize>) -> Self {
+    pub fn of(samples: &Data<'_>, components: usize, landmarks: Option<usize>) -> Self {
         let streamed = samples.is_streamed();
         let not_in_memory = streamed || !samples.member().is_alone();
         let (own, features) = (samples.rows(), samples.columns());
@@ -140,6 +140,7 @@ fn most_at_once(shape: &Shape, axes: usize, store_kernel: bool) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::samples::Samples;
 
     fn shape(samples: usize, features: usize, components: usize) -> Shape {
         let (landmarks, not_in_memory, streamed) = (None, false, false);
@@ -255,7 +256,8 @@ mod tests {
         let data = crate::testing::gaussian(12, 5, 1);
         let weights: Vec<f64> = (0..12).map(|i| (i % 3) as f64).collect();
         let samples = Samples::new(&data, 12, 5).unwrap().with_weights(&weights).unwrap();
-        let Shape { samples: n, own, features, components, not_in_memory, streamed, .. } = Shape::of(&samples, 9, None);
+        let Shape { samples: n, own, features, components, not_in_memory, streamed, .. } =
+            Shape::of(&samples.data, 9, None);
         assert_eq!((n, own, features, components, not_in_memory, streamed), (8, 8, 5, 5, false, false));
         // Order by the features, as in a team, and coordinates of its own samples.
         let shared = Shape { own: 100, not_in_memory: true, ..shape(1000, 2000, 2) };

@@ -32,16 +32,11 @@ pub use state::FitState;
 
 use crate::error::Result;
 use crate::parallel;
-use crate::samples::{Samples, Scalar};
+use crate::samples::Data;
 use session::Session;
 
 /// Fits, or goes on with a fit.
-fn fit<T: Scalar>(
-    samples: &Samples<'_, T>,
-    params: &Params,
-    resumed: Option<FitState>,
-    observer: &mut dyn Observer,
-) -> Result<Model> {
+fn fit(samples: &Data<'_>, params: &Params, resumed: Option<FitState>, observer: &mut dyn Observer) -> Result<Model> {
     parallel::with_threads(params.threads, || {
         let mut session = Session::open(samples, params, samples.member().clone(), observer)?;
         let state = match resumed {

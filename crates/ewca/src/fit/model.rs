@@ -298,7 +298,7 @@ impl Model {
             return Err(Error::Columns { expected: self.n_features(), found: columns });
         }
         let samples = Samples::uncentred(data, rows, columns)?;
-        samples.project(&self.parts.mean, &self.parts.components)
+        samples.data.project(&self.parts.mean, &self.parts.components)
     }
 
     /// The scores of new samples of any order, with gaps or without: see [`Samples::strided`].
@@ -313,7 +313,7 @@ impl Model {
         column_stride: usize,
     ) -> Result<Matrix> {
         let samples = Samples::uncentred_strided(data, rows, self.n_features(), row_stride, column_stride)?;
-        samples.project(&self.parts.mean, &self.parts.components)
+        samples.data.project(&self.parts.mean, &self.parts.components)
     }
 
     /// The scores of new samples in compressed sparse rows (see [`Samples::sparse`]), without making them dense.
@@ -322,7 +322,7 @@ impl Model {
     /// As [`Model::transform`], and [`Error::Sparse`] where the three do not make compressed sparse rows.
     pub fn transform_sparse<T: Scalar>(&self, offsets: &[usize], positions: &[u32], values: &[T]) -> Result<Matrix> {
         let samples = Samples::uncentred_sparse(offsets, positions, values, self.n_features())?;
-        samples.project(&self.parts.mean, &self.parts.components)
+        samples.data.project(&self.parts.mean, &self.parts.components)
     }
 
     /// The scores of new samples, however they are held; their weights do not matter.
@@ -333,7 +333,7 @@ impl Model {
         if samples.columns() != self.n_features() {
             return Err(Error::Columns { expected: self.n_features(), found: samples.columns() });
         }
-        samples.project(&self.parts.mean, &self.parts.components)
+        samples.data.project(&self.parts.mean, &self.parts.components)
     }
 
     /// Samples from scores (rows x k): Z U' + mean, rows x d.

@@ -439,7 +439,7 @@ impl CheckedParams {
     /// # Errors
     /// As [`CheckedParams::memory_needed`].
     pub fn memory_needed_for<T: Scalar>(&self, samples: &Samples<'_, T>) -> Result<usize> {
-        let shape = Shape::of(samples, self.params.components, self.params.landmarks);
+        let shape = Shape::of(&samples.data, self.params.components, self.params.landmarks);
         memory::plan(&shape, self.params.memory_budget).map(|plan| plan.bytes)
     }
 
@@ -458,7 +458,7 @@ impl CheckedParams {
     /// # Errors
     /// As [`CheckedParams::pca`].
     pub fn pca_observed<T: Scalar>(&self, samples: &Samples<'_, T>, observer: &mut dyn Observer) -> Result<Pca> {
-        super::pca::pca(samples, &self.params, observer)
+        super::pca::pca(&samples.data, &self.params, observer)
     }
 
     /// Fits.
@@ -476,7 +476,7 @@ impl CheckedParams {
     /// # Errors
     /// As [`CheckedParams::fit`], and [`Error::Stopped`] where the observer stops it before its first iteration.
     pub fn fit_observed<T: Scalar>(&self, samples: &Samples<'_, T>, observer: &mut dyn Observer) -> Result<Model> {
-        super::fit(samples, &self.params, None, observer)
+        super::fit(&samples.data, &self.params, None, observer)
     }
 
     /// Goes on from a state that an observer saved. The result has the same bits as that of a fit without interruption.
@@ -489,7 +489,7 @@ impl CheckedParams {
         state: FitState,
         observer: &mut dyn Observer,
     ) -> Result<Model> {
-        super::fit(samples, &self.params, Some(state), observer)
+        super::fit(&samples.data, &self.params, Some(state), observer)
     }
 
     /// One model for each epsilon, in the given order. They are fitted in ascending order, each from its smaller neighbour's
@@ -512,7 +512,7 @@ impl CheckedParams {
         epsilons: &[f64],
         observer: &mut dyn Observer,
     ) -> Result<Vec<Model>> {
-        super::path::fit_path(samples, &self.params, epsilons, observer)
+        super::path::fit_path(&samples.data, &self.params, epsilons, observer)
     }
 }
 

@@ -6,11 +6,11 @@ use super::session::{Session, StartingPoint, check_epsilon};
 use super::{CheckedParams, Model, Observer, Params, Termination};
 use crate::error::{Error, Result};
 use crate::parallel;
-use crate::samples::{Samples, Scalar};
+use crate::samples::Data;
 
 /// One model for each epsilon, in the given order. When the observer stops it, the models up to there, in ascending order.
-pub(super) fn fit_path<T: Scalar>(
-    samples: &Samples<'_, T>,
+pub(super) fn fit_path(
+    samples: &Data<'_>,
     params: &Params,
     epsilons: &[f64],
     observer: &mut dyn Observer,

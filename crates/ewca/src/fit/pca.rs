@@ -8,7 +8,7 @@ use super::{Observer, Phase};
 use crate::error::{Error, Result};
 use crate::matrix::{Matrix, dot};
 use crate::parallel::{self, StopFlag};
-use crate::samples::{Reduction, Samples, Scalar, Span};
+use crate::samples::{Data, Reduction, Samples, Scalar, Span};
 
 /// The principal components of some samples, in the conventions of [`Model`](crate::Model): see [`Params::pca`].
 #[derive(Debug, Clone, PartialEq)]
@@ -42,12 +42,12 @@ impl Pca {
         if samples.columns() != self.mean.len() {
             return Err(Error::Columns { expected: self.mean.len(), found: samples.columns() });
         }
-        samples.project(&self.mean, &self.components)
+        samples.data.project(&self.mean, &self.components)
     }
 }
 
 /// The leading principal components.
-pub(super) fn pca<T: Scalar>(samples: &Samples<'_, T>, params: &Params, observer: &mut dyn Observer) -> Result<Pca> {
+pub(super) fn pca(samples: &Data<'_>, params: &Params, observer: &mut dyn Observer) -> Result<Pca> {
     let k = params.components;
     parallel::with_threads(params.threads, || {
         let memory = memory::plan(&Shape::of(samples, k, params.landmarks), params.memory_budget)?;
@@ -85,7 +85,7 @@ pub(super) fn pca<T: Scalar>(samples: &Samples<'_, T>, params: &Params, observer
 }
 
 /// Where the span has some of the axes only: what Sigma V has outside of them.
-fn outside<T: Scalar>(samples: &Samples<'_, T>, span: &Span<'_>, k: usize) -> Result<Option<Matrix>> {
+fn outside(samples: &Data<'_>, span: &Span<'_>, k: usize) -> Result<Option<Matrix>> {
     if !span.is_partial() {
         return Ok(None);
     }

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::kernel::{FEWEST_SORTED_POINTS, KernelLayout, KernelOptions};
 use crate::matrix::{Matrix, symmetric_eigen};
 use crate::parallel::StopFlag;
-use crate::samples::{Reduction, Samples, Scalar, Span};
+use crate::samples::{Data, Reduction, Span};
 use crate::solvers::{Objective, Point, Solver, State};
 use crate::subspace::{Orthonormalisation, random_frame};
 use crate::team::TeamHandle;
@@ -96,8 +96,8 @@ pub(super) struct Session<'a> {
 
 impl<'a> Session<'a> {
     /// Reduces the data, once it is clear that the fit is possible.
-    pub(super) fn open<T: Scalar>(
-        samples: &Samples<'_, T>,
+    pub(super) fn open(
+        samples: &Data<'_>,
         params: &'a Params,
         member: TeamHandle,
         observer: &'a mut dyn Observer,
@@ -269,7 +269,7 @@ impl<'a> Session<'a> {
     }
 
     /// A saved state that belongs to these data and parameters, in these axes.
-    pub(super) fn adopt_state<T: Scalar>(&mut self, samples: &'a Samples<'_, T>, state: FitState) -> Result<FitState> {
+    pub(super) fn adopt_state(&mut self, samples: &'a Data<'_>, state: FitState) -> Result<FitState> {
         let (n, k) = (self.span.weights.len(), self.params.components);
         if !state.is_sane() {
             return Err(Error::State { what: "its numbers" });
@@ -329,9 +329,9 @@ impl<'a> Session<'a> {
     }
 
     /// Makes all starts from `state` on. Returns where the best one ended, and its model.
-    pub(super) fn run_to_model<T: Scalar>(
+    pub(super) fn run_to_model(
         &mut self,
-        samples: &'a Samples<'_, T>,
+        samples: &'a Data<'_>,
         mut state: FitState,
     ) -> Result<(StartingPoint, Model)> {
         let (mut extensions, mut refined) = (0, false);
@@ -364,9 +364,9 @@ impl<'a> Session<'a> {
     }
 
     /// Goes on from the best of rough ends, in all directions.
-    fn refined<T: Scalar>(
+    fn refined(
         &mut self,
-        samples: &'a Samples<'_, T>,
+        samples: &'a Data<'_>,
         objective: &mut Objective<'a>,
         mut state: FitState,
         mut best: Candidate,
@@ -395,9 +395,9 @@ impl<'a> Session<'a> {
     }
 
     /// Takes the `outside` of the gradient into the axes, and goes on from the best point with them.
-    fn extended<T: Scalar>(
+    fn extended(
         &mut self,
-        samples: &Samples<'_, T>,
+        samples: &Data<'_>,
         objective: &mut Objective<'a>,
         state: FitState,
         mut best: Candidate,
@@ -438,7 +438,7 @@ impl<'a> Session<'a> {
 }
 
 /// The frame of the first start.
-fn first_frame<T: Scalar>(samples: &Samples<'_, T>, span: &Span<'_>, params: &Params) -> Result<Matrix> {
+fn first_frame(samples: &Data<'_>, span: &Span<'_>, params: &Params) -> Result<Matrix> {
     let k = params.components;
     match &params.start {
         Start::Pca => Ok(span.pca_frame(k)),

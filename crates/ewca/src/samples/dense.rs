@@ -60,47 +60,6 @@ impl<T: Scalar> Dense<'_, T> {
         self.each_line([row].into_iter(), range, |_, line| values.extend(line.iter().map(|&x| x.into())));
         values
     }
-
-    /// Writes the rows `rows` (their numbers), features `columns`, less the mean, into `panel`, row after row, each times
-    /// `scale(row)`.
-    fn fill_centred(
-        &self,
-        rows: &[usize],
-        columns: Range<usize>,
-        mean: &[f64],
-        scale: impl Fn(usize) -> f64,
-        panel: &mut [f64],
-    ) {
-        let mean = &mean[columns.clone()];
-        let mut panel = panel.chunks_exact_mut(columns.len());
-        self.each_line(rows.iter().copied(), columns, |i, values| {
-            let (factor, out) = (scale(i), panel.next().unwrap_or_default());
-            for ((o, &x), &m) in out.iter_mut().zip(values).zip(mean) {
-                *o = factor * (x.into() - m);
-            }
-        });
-    }
-}
-
-impl<T: Scalar> Dense<'_, T> {
-    /// `pull` for wide data: a strip of features after the other, each by one thread.
-    fn pull_by_strips(&self, rows: &[usize], mean: &[f64], columns: &Matrix) -> Matrix {
-        let width = parallel::lines_of(rows.len(), PANEL, 64..=1024);
-        let strips = parallel::blocks(self.columns, width);
-        let parts = parallel::map(&strips, parallel::work(&[rows.len(), self.columns, columns.columns()]), |strip| {
-            let mut panel = vec![0.0; rows.len() * strip.len()];
-            self.fill_centred(rows, strip.clone(), mean, |_| 1.0, &mut panel);
-            let panel = MatRef::from_row_major_slice(&panel, rows.len(), strip.len());
-            let mut part = Matrix::zeros(strip.len(), columns.columns());
-            multiply(part.view_mut(), Accum::Replace, panel.transpose(), columns.view());
-            part
-        });
-        let mut out = Matrix::zeros(self.columns, columns.columns());
-        for (strip, part) in strips.iter().zip(&parts) {
-            (0..columns.columns()).for_each(|j| out.column_mut(j)[strip.clone()].copy_from_slice(part.column(j)));
-        }
-        out
-    }
 }
 
 impl<T: Scalar> Rows for Dense<'_, T> {
@@ -142,28 +101,6 @@ impl<T: Scalar> Rows for Dense<'_, T> {
         parts.into_iter().sum()
     }
 
-    fn transpose_times(&self, rows: &[usize], mean: &[f64], columns: &Matrix) -> Matrix {
-        if self.columns > rows.len() {
-            return self.pull_by_strips(rows, mean, columns);
-        }
-        // At most 8 blocks, since each brings a sum of its own.
-        let blocks = parallel::blocks(rows.len(), rows.len().div_ceil(8).max(64));
-        let parts = parallel::map(&blocks, parallel::work(&[rows.len(), self.columns, columns.columns()]), |block| {
-            let mut out = Matrix::zeros(self.columns, columns.columns());
-            let mut panel = Vec::new();
-            for some in parallel::blocks(block.len(), 64) {
-                let some = block.start + some.start..block.start + some.end;
-                panel.resize(some.len() * self.columns, 0.0);
-                self.fill_centred(&rows[some.clone()], 0..self.columns, mean, |_| 1.0, &mut panel);
-                let left = MatRef::from_row_major_slice(&panel, some.len(), self.columns);
-                let right = columns.view().subrows(some.start, some.len());
-                multiply(out.view_mut(), Accum::Add, left.transpose(), right);
-            }
-            out
-        });
-        sum_in_order(parts).unwrap_or_else(|| Matrix::zeros(self.columns, columns.columns()))
-    }
-
     /// Sum of a_i (x_i - x_0), added to x_0: exact for constant columns, and accurate far from the origin.
     ///
     /// Wide data are cut into strips of columns, whose sums stay in the cache; others into blocks of rows.
@@ -194,10 +131,119 @@ impl<T: Scalar> Rows for Dense<'_, T> {
         mean
     }
 
+    fn transpose_times(&self, rows: &[usize], mean: &[f64], columns: &Matrix) -> Matrix {
+        (self as &dyn Centred).transpose_times(rows, mean, columns)
+    }
+
+    fn gram(&self, active: &[usize], weights: &[f64], mean: &[f64], side: Side) -> Matrix {
+        (self as &dyn Centred).gram(active, weights, mean, side)
+    }
+
+    fn project(&self, rows: &[usize], mean: &[f64], loadings: &Matrix) -> Matrix {
+        (self as &dyn Centred).project(rows, mean, loadings)
+    }
+
+    fn lift(&self, active: &[usize], mean: &[f64], combination: &Matrix) -> (Matrix, Matrix) {
+        (self as &dyn Centred).lift(active, mean, combination)
+    }
+}
+
+/// Dense rows of any type: all that needs to know the type are these.
+trait Centred: Sync {
+    fn rows(&self) -> usize;
+
+    fn columns(&self) -> usize;
+
+    /// Writes the rows `rows` (their numbers), features `columns`, less the mean, into `panel`, row after row, each times
+    /// the root of its weight, where there are weights.
+    fn fill_centred(
+        &self,
+        rows: &[usize],
+        columns: Range<usize>,
+        mean: &[f64],
+        weights: Option<&[f64]>,
+        panel: &mut [f64],
+    );
+}
+
+impl<T: Scalar> Centred for Dense<'_, T> {
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
+    fn columns(&self) -> usize {
+        self.columns
+    }
+
+    fn fill_centred(
+        &self,
+        rows: &[usize],
+        columns: Range<usize>,
+        mean: &[f64],
+        weights: Option<&[f64]>,
+        panel: &mut [f64],
+    ) {
+        let mean = &mean[columns.clone()];
+        let mut panel = panel.chunks_exact_mut(columns.len());
+        self.each_line(rows.iter().copied(), columns, |i, values| {
+            let out = panel.next().unwrap_or_default().iter_mut().zip(values).zip(mean);
+            match weights {
+                None => out.for_each(|((o, &x), &m)| *o = x.into() - m),
+                Some(weights) => {
+                    let factor = weights[i].sqrt();
+                    out.for_each(|((o, &x), &m)| *o = factor * (x.into() - m));
+                }
+            }
+        });
+    }
+}
+
+impl dyn Centred + '_ {
+    /// `pull` for wide data: a strip of features after the other, each by one thread.
+    fn pull_by_strips(&self, rows: &[usize], mean: &[f64], columns: &Matrix) -> Matrix {
+        let width = parallel::lines_of(rows.len(), PANEL, 64..=1024);
+        let strips = parallel::blocks(self.columns(), width);
+        let parts = parallel::map(&strips, parallel::work(&[rows.len(), self.columns(), columns.columns()]), |strip| {
+            let mut panel = vec![0.0; rows.len() * strip.len()];
+            self.fill_centred(rows, strip.clone(), mean, None, &mut panel);
+            let panel = MatRef::from_row_major_slice(&panel, rows.len(), strip.len());
+            let mut part = Matrix::zeros(strip.len(), columns.columns());
+            multiply(part.view_mut(), Accum::Replace, panel.transpose(), columns.view());
+            part
+        });
+        let mut out = Matrix::zeros(self.columns(), columns.columns());
+        for (strip, part) in strips.iter().zip(&parts) {
+            (0..columns.columns()).for_each(|j| out.column_mut(j)[strip.clone()].copy_from_slice(part.column(j)));
+        }
+        out
+    }
+
+    fn transpose_times(&self, rows: &[usize], mean: &[f64], columns: &Matrix) -> Matrix {
+        if self.columns() > rows.len() {
+            return self.pull_by_strips(rows, mean, columns);
+        }
+        // At most 8 blocks, since each brings a sum of its own.
+        let blocks = parallel::blocks(rows.len(), rows.len().div_ceil(8).max(64));
+        let parts = parallel::map(&blocks, parallel::work(&[rows.len(), self.columns(), columns.columns()]), |block| {
+            let mut out = Matrix::zeros(self.columns(), columns.columns());
+            let mut panel = Vec::new();
+            for some in parallel::blocks(block.len(), 64) {
+                let some = block.start + some.start..block.start + some.end;
+                panel.resize(some.len() * self.columns(), 0.0);
+                self.fill_centred(&rows[some.clone()], 0..self.columns(), mean, None, &mut panel);
+                let left = MatRef::from_row_major_slice(&panel, some.len(), self.columns());
+                let right = columns.view().subrows(some.start, some.len());
+                multiply(out.view_mut(), Accum::Add, left.transpose(), right);
+            }
+            out
+        });
+        sum_in_order(parts).unwrap_or_else(|| Matrix::zeros(self.columns(), columns.columns()))
+    }
+
     fn gram(&self, active: &[usize], weights: &[f64], mean: &[f64], side: Side) -> Matrix {
         let (order, length) = match side {
-            Side::Samples => (active.len(), self.columns),
-            Side::Features => (self.columns, active.len()),
+            Side::Samples => (active.len(), self.columns()),
+            Side::Features => (self.columns(), active.len()),
         };
         let strips = parallel::blocks(length, strip_width(order));
         let panels = Panels { data: self, active, weights, mean, side };
@@ -246,13 +292,13 @@ impl<T: Scalar> Rows for Dense<'_, T> {
 
     fn project(&self, rows: &[usize], mean: &[f64], loadings: &Matrix) -> Matrix {
         let components = loadings.columns();
-        let work = parallel::work(&[rows.len(), self.columns, components]);
+        let work = parallel::work(&[rows.len(), self.columns(), components]);
         Matrix::from_row_blocks(rows.len(), components, 64, work, |block| {
             let mut part = Matrix::zeros(block.len(), components);
             let mut panel = Vec::new();
-            for strip in parallel::blocks(self.columns, 1024) {
+            for strip in parallel::blocks(self.columns(), 1024) {
                 panel.resize(block.len() * strip.len(), 0.0);
-                self.fill_centred(&rows[block.clone()], strip.clone(), mean, |_| 1.0, &mut panel);
+                self.fill_centred(&rows[block.clone()], strip.clone(), mean, None, &mut panel);
                 let left = MatRef::from_row_major_slice(&panel, block.len(), strip.len());
                 let right = loadings.view().subrows(strip.start, strip.len());
                 multiply(part.view_mut(), Accum::Add, left, right);
@@ -264,28 +310,28 @@ impl<T: Scalar> Rows for Dense<'_, T> {
     /// In one walk over the data.
     fn lift(&self, active: &[usize], mean: &[f64], combination: &Matrix) -> (Matrix, Matrix) {
         let components = combination.columns();
-        let work = parallel::work(&[2, self.rows, self.columns, components]);
+        let work = parallel::work(&[2, self.rows(), self.columns(), components]);
         // Samples that are not active have no part in the combination.
-        let mut all = Matrix::zeros(self.rows, components);
+        let mut all = Matrix::zeros(self.rows(), components);
         for (place, &i) in active.iter().enumerate() {
             (0..components).for_each(|c| all.set(i, c, combination.get(place, c)));
         }
-        let rows: Vec<usize> = (0..self.rows).collect();
+        let rows: Vec<usize> = (0..self.rows()).collect();
         // At most 64 strips, since each brings scores of all samples.
-        let width = parallel::lines_of(self.rows, BLOCK, 64..=1024).max(self.columns.div_ceil(64));
-        let strips = parallel::blocks(self.columns, width);
+        let width = parallel::lines_of(self.rows(), BLOCK, 64..=1024).max(self.columns().div_ceil(64));
+        let strips = parallel::blocks(self.columns(), width);
         let parts = parallel::map(&strips, work, |strip| {
-            let mut panel = vec![0.0; self.rows * strip.len()];
-            self.fill_centred(&rows, strip.clone(), mean, |_| 1.0, &mut panel);
-            let panel = MatRef::from_row_major_slice(&panel, self.rows, strip.len());
+            let mut panel = vec![0.0; self.rows() * strip.len()];
+            self.fill_centred(&rows, strip.clone(), mean, None, &mut panel);
+            let panel = MatRef::from_row_major_slice(&panel, self.rows(), strip.len());
             let mut loadings = Matrix::zeros(strip.len(), components);
             multiply(loadings.view_mut(), Accum::Replace, panel.transpose(), all.view());
-            let mut scores = Matrix::zeros(self.rows, components);
+            let mut scores = Matrix::zeros(self.rows(), components);
             multiply(scores.view_mut(), Accum::Replace, panel, loadings.view());
             (loadings, scores)
         });
         let (mut loadings, mut scores) =
-            (Matrix::zeros(self.columns, components), Matrix::zeros(self.rows, components));
+            (Matrix::zeros(self.columns(), components), Matrix::zeros(self.rows(), components));
         for (strip, (part, sum)) in strips.iter().zip(&parts) {
             for j in 0..components {
                 loadings.column_mut(j)[strip.clone()].copy_from_slice(part.column(j));
@@ -311,15 +357,15 @@ pub(super) fn strip_width(order: usize) -> usize {
 pub(super) const SMALL_GRAM: usize = 512;
 
 /// Strips of the weighted, centred data, as the lines of a Gram matrix.
-struct Panels<'a, T: Scalar> {
-    data: &'a Dense<'a, T>,
+struct Panels<'a> {
+    data: &'a dyn Centred,
     active: &'a [usize],
     weights: &'a [f64],
     mean: &'a [f64],
     side: Side,
 }
 
-impl<T: Scalar> Panels<'_, T> {
+impl Panels<'_> {
     /// The `strip` of the side that is summed over: order x strip.
     fn fill<'p>(&self, strip: Range<usize>, order: usize, panel: &'p mut Vec<f64>) -> MatRef<'p, f64> {
         panel.resize(order * strip.len(), 0.0);
@@ -331,7 +377,7 @@ impl<T: Scalar> Panels<'_, T> {
         let line = columns.len();
         parallel::for_chunks(panel, 64 * line, parallel::work(&[order, strip.len()]), |chunk, out| {
             let rows = &rows[chunk * 64..][..out.len() / line];
-            self.data.fill_centred(rows, columns.clone(), self.mean, |i| self.weights[i].sqrt(), out);
+            self.data.fill_centred(rows, columns.clone(), self.mean, Some(self.weights), out);
         });
         match self.side {
             Side::Samples => MatRef::from_row_major_slice(panel, order, strip.len()),

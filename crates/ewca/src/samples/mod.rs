@@ -16,6 +16,7 @@ mod sparse;
 mod tests;
 
 use std::borrow::Cow;
+use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -37,10 +38,48 @@ pub trait Scalar: Copy + Send + Sync + Into<f64> + private::Sealed + 'static {}
 impl Scalar for f64 {}
 impl Scalar for f32 {}
 
+// Nobody outside of this crate can call these functions, or name what they take.
+#[allow(private_interfaces)]
 mod private {
-    pub trait Sealed {}
-    impl Sealed for f64 {}
-    impl Sealed for f32 {}
+    use super::{Dense, InMemory, Result, Sparse};
+
+    /// Where the type of the values ends. These are no generic functions: what computes with each type is compiled in this crate, once, and not in every
+    /// crate that has samples, with whatever settings that has.
+    pub trait Sealed: Sized {
+        fn dense(dense: Dense<'_, Self>) -> InMemory<'_>
+        where
+            Self: super::Scalar;
+
+        fn sparse<'a>(
+            offsets: &'a [usize],
+            positions: &'a [u32],
+            values: &'a [Self],
+            columns: usize,
+        ) -> Result<InMemory<'a>>;
+    }
+
+    macro_rules! sealed {
+        ($($scalar:ty: $dense:ident, $sparse:ident;)*) => {$(
+            impl Sealed for $scalar {
+                fn dense(dense: Dense<'_, Self>) -> InMemory<'_> {
+                    InMemory::$dense(dense)
+                }
+
+                fn sparse<'a>(
+                    offsets: &'a [usize],
+                    positions: &'a [u32],
+                    values: &'a [Self],
+                    columns: usize,
+                ) -> Result<InMemory<'a>> {
+                    Sparse::new(offsets, positions, values, columns).map(InMemory::$sparse)
+                }
+            }
+        )*};
+    }
+    sealed! {
+        f64: DenseDouble, SparseDouble;
+        f32: DenseSingle, SparseSingle;
+    }
 }
 
 /// Samples in rows, features in columns, with optional sample weights.
@@ -55,7 +94,14 @@ mod private {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Samples<'a, T: Scalar = f64> {
-    values: Storage<'a, T>,
+    pub(crate) data: Data<'a>,
+    scalar: PhantomData<T>,
+}
+
+/// Samples, whatever type their values have: what the method works with.
+#[derive(Debug, Clone)]
+pub(crate) struct Data<'a> {
+    values: Storage<'a>,
     rows: usize,
     columns: usize,
     member: TeamHandle,
@@ -69,10 +115,30 @@ pub struct Samples<'a, T: Scalar = f64> {
 }
 
 #[derive(Debug, Clone)]
-enum Storage<'a, T: Scalar> {
-    Dense(Dense<'a, T>),
-    Sparse(Sparse<'a, T>),
+enum Storage<'a> {
+    InMemory(InMemory<'a>),
     Streamed(Streamed<'a>),
+}
+
+/// All rows, dense or sparse, of one type or the other. (Not a trait object: it might look at what it borrows when it is dropped, so that samples could
+/// not outlive their data unused.)
+#[derive(Debug, Clone)]
+enum InMemory<'a> {
+    DenseDouble(Dense<'a, f64>),
+    DenseSingle(Dense<'a, f32>),
+    SparseDouble(Sparse<'a, f64>),
+    SparseSingle(Sparse<'a, f32>),
+}
+
+impl InMemory<'_> {
+    fn rows(&self) -> &dyn Rows {
+        match self {
+            Self::DenseDouble(dense) => dense,
+            Self::DenseSingle(dense) => dense,
+            Self::SparseDouble(sparse) => sparse,
+            Self::SparseSingle(sparse) => sparse,
+        }
+    }
 }
 
 /// Some rows of data: what the method needs of them.
@@ -160,7 +226,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
             return Err(Error::Ragged { row, expected: columns, found: values.len() });
         }
         let dense = Dense { data: Lines::Apart(rows), rows: count, columns };
-        Self::checked(Storage::Dense(dense), count, columns)?.centred()
+        Self::checked(T::dense(dense), count, columns)?.centred()
     }
 
     /// Borrows columns (features) instead of rows, which need not lie one behind the other either: column-major matrices, some columns of a
@@ -252,7 +318,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
         if rows == 0 || columns == 0 {
             return Err(Error::Empty { rows, columns });
         }
-        Self::of(Storage::Streamed(Streamed::new(source)), rows, columns).centred()
+        Self::with(Data::of(Storage::Streamed(Streamed::new(source)), rows, columns)).centred()
     }
 
     /// Makes these samples the share of one process in a team: others have other samples, of the same features. All processes of
@@ -261,28 +327,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
     /// # Errors
     /// Where weights or counts were given before, or where the processes have other features, or processors of another kind.
     pub fn with_team(mut self, team: Arc<dyn Team>) -> Result<Self> {
-        if self.total_count.is_some() || self.weights.iter().any(|a| *a != self.weights[0]) {
-            let expected = "give them after the team, to which they must sum".into();
-            return Err(Error::Parameter { name: "weights", value: "those of one process".into(), expected });
-        }
-        self.member = TeamHandle::of(team);
-        let shapes = self.member.gathered(&[self.rows as f64, self.columns as f64, processor()]);
-        if shapes.iter().any(|shape| shape.get(2) != shapes[0].get(2)) {
-            return Err(Error::Team { what: "their processor features" });
-        }
-        if let Some(other) = shapes.iter().find(|shape| shape.get(1) != Some(&(self.columns as f64))) {
-            return Err(Error::Columns { expected: self.columns, found: other.get(1).map_or(0, |&d| d as usize) });
-        }
-        self.start = shapes[..self.member.rank()].iter().map(|shape| shape[0] as usize).sum();
-        let all: usize = shapes.iter().map(|shape| shape[0] as usize).sum();
-        self.weights = vec![1.0 / all as f64; all];
-        // The mean is that of this process's samples so far.
-        let share = self.rows as f64 / all as f64;
-        self.mean.iter_mut().for_each(|m| *m *= share);
-        self.member.sum(&mut self.mean);
-        if let Storage::Streamed(streamed) = &mut self.values {
-            streamed.reweight(share);
-        }
+        self.data.join(team)?;
         Ok(self)
     }
 
@@ -312,7 +357,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
             return Self::by_columns(slices, rows, row_stride);
         }
         let slices = (0..rows).map(|i| &data[i * row_stride..][..columns]).collect();
-        Self::checked(Storage::Dense(Dense { data: Lines::Apart(slices), rows, columns }), rows, columns)
+        Self::checked(T::dense(Dense { data: Lines::Apart(slices), rows, columns }), rows, columns)
     }
 
     fn by_columns(slices: Vec<&'a [T]>, rows: usize, step: usize) -> Result<Self> {
@@ -321,7 +366,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
             return Err(Error::Empty { rows, columns });
         }
         let dense = Dense { data: Lines::Columns { columns: slices, step }, rows, columns };
-        Self::checked(Storage::Dense(dense), rows, columns)
+        Self::checked(T::dense(dense), rows, columns)
     }
 
     /// The same for compressed sparse rows.
@@ -335,8 +380,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
         if rows == 0 || columns == 0 {
             return Err(Error::Empty { rows, columns });
         }
-        let values = Storage::Sparse(Sparse::new(offsets, positions, values, columns)?);
-        Self::checked(values, rows, columns)
+        Self::checked(T::sparse(offsets, positions, values, columns)?, rows, columns)
     }
 
     fn from_dense(data: Cow<'a, [T]>, rows: usize, columns: usize) -> Result<Self> {
@@ -346,33 +390,19 @@ impl<'a, T: Scalar> Samples<'a, T> {
         if rows.checked_mul(columns) != Some(data.len()) {
             return Err(Error::Shape { rows, columns, expected: rows.saturating_mul(columns), found: data.len() });
         }
-        Self::checked(Storage::Dense(Dense { data: Lines::Whole(data), rows, columns }), rows, columns)
+        Self::checked(T::dense(Dense { data: Lines::Whole(data), rows, columns }), rows, columns)
     }
 
-    /// Samples whose values are all numbers of a sensible size.
-    fn checked(values: Storage<'a, T>, rows: usize, columns: usize) -> Result<Self> {
-        let samples = Self::of(values, rows, columns);
-        let mut largest = 0.0f64;
-        samples.each_part(&mut |range, rows| {
-            largest = largest.max(rows.magnitude(range.start)?);
-            Ok(())
-        })?;
-        check_range(largest)?;
-        Ok(samples)
+    fn with(data: Data<'a>) -> Self {
+        Self { data, scalar: PhantomData }
     }
 
-    fn of(values: Storage<'a, T>, rows: usize, columns: usize) -> Self {
-        let (weights, mean, member) = (Vec::new(), Vec::new(), TeamHandle::default());
-        Self { values, rows, columns, member, start: 0, weights, total_count: None, mean }
+    fn checked(values: InMemory<'a>, rows: usize, columns: usize) -> Result<Self> {
+        Data::checked(values, rows, columns).map(Self::with)
     }
 
-    /// The same samples with uniform weights and their mean.
     fn centred(mut self) -> Result<Self> {
-        if self.rows < 2 {
-            return Err(Error::TooFewSamples { found: self.rows });
-        }
-        self.weights = vec![1.0 / self.rows as f64; self.rows];
-        self.mean = self.weighted_mean()?;
+        self.data.centre()?;
         Ok(self)
     }
 
@@ -384,8 +414,8 @@ impl<'a, T: Scalar> Samples<'a, T> {
     /// # Errors
     /// Where there is not one weight for each sample, one is negative or not finite, or fewer than 2 are positive.
     pub fn with_weights(mut self, weights: &[f64]) -> Result<Self> {
-        self.weigh(weights)?;
-        self.total_count = None;
+        self.data.weigh(weights)?;
+        self.data.total_count = None;
         Ok(self)
     }
 
@@ -396,13 +426,122 @@ impl<'a, T: Scalar> Samples<'a, T> {
     /// # Errors
     /// As [`Samples::with_weights`], and [`Error::Counts`] where they sum to more than 9e15.
     pub fn with_counts(mut self, counts: &[f64]) -> Result<Self> {
+        self.data.count_by(counts)?;
+        Ok(self)
+    }
+
+    /// Number of samples; in a team, of this process.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.data.rows()
+    }
+
+    /// Number of samples of the whole team; of these where there is none.
+    #[must_use]
+    pub fn all_rows(&self) -> usize {
+        self.data.all_rows()
+    }
+
+    /// Number of features.
+    #[must_use]
+    pub fn columns(&self) -> usize {
+        self.data.columns()
+    }
+
+    /// The weights a, which sum to 1; in a team, of all samples.
+    #[must_use]
+    pub fn weights(&self) -> &[f64] {
+        self.data.weights()
+    }
+
+    /// How many samples these stand for: the sum of the counts where they have counts, otherwise the number of samples that carry
+    /// weight. Perplexities are below it.
+    #[must_use]
+    pub fn count(&self) -> f64 {
+        self.data.count()
+    }
+
+    /// The weighted mean of each feature.
+    #[must_use]
+    pub fn mean(&self) -> &[f64] {
+        self.data.mean()
+    }
+
+    /// A copy of one sample (of this process).
+    ///
+    /// # Errors
+    /// Where there is no such sample, or it cannot be read.
+    pub fn row(&self, row: usize) -> Result<Vec<f64>> {
+        self.data.row(row)
+    }
+
+    /// The sum of all features' variances: sum_i a_i |x_i - mean|^2.
+    ///
+    /// # Errors
+    /// Where the samples are streamed and cannot be read.
+    pub fn total_variance(&self) -> Result<f64> {
+        self.data.total_variance()
+    }
+}
+
+impl<'a> Data<'a> {
+    /// Those in memory, whose values are all numbers of a sensible size.
+    fn checked(values: InMemory<'a>, rows: usize, columns: usize) -> Result<Self> {
+        check_range(values.rows().magnitude(0)?)?;
+        Ok(Self::of(Storage::InMemory(values), rows, columns))
+    }
+
+    fn of(values: Storage<'a>, rows: usize, columns: usize) -> Self {
+        let (weights, mean, member) = (Vec::new(), Vec::new(), TeamHandle::default());
+        Self { values, rows, columns, member, start: 0, weights, total_count: None, mean }
+    }
+
+    /// Gives them uniform weights, and their mean.
+    fn centre(&mut self) -> Result<()> {
+        if self.rows < 2 {
+            return Err(Error::TooFewSamples { found: self.rows });
+        }
+        self.weights = vec![1.0 / self.rows as f64; self.rows];
+        self.mean = self.weighted_mean()?;
+        Ok(())
+    }
+
+    /// See [`Samples::with_team`].
+    fn join(&mut self, team: Arc<dyn Team>) -> Result<()> {
+        if self.total_count.is_some() || self.weights.iter().any(|a| *a != self.weights[0]) {
+            let expected = "give them after the team, to which they must sum".into();
+            return Err(Error::Parameter { name: "weights", value: "those of one process".into(), expected });
+        }
+        self.member = TeamHandle::of(team);
+        let shapes = self.member.gathered(&[self.rows as f64, self.columns as f64, processor()]);
+        if shapes.iter().any(|shape| shape.get(2) != shapes[0].get(2)) {
+            return Err(Error::Team { what: "their processor features" });
+        }
+        if let Some(other) = shapes.iter().find(|shape| shape.get(1) != Some(&(self.columns as f64))) {
+            return Err(Error::Columns { expected: self.columns, found: other.get(1).map_or(0, |&d| d as usize) });
+        }
+        self.start = shapes[..self.member.rank()].iter().map(|shape| shape[0] as usize).sum();
+        let all: usize = shapes.iter().map(|shape| shape[0] as usize).sum();
+        self.weights = vec![1.0 / all as f64; all];
+        // The mean is that of this process's samples so far.
+        let share = self.rows as f64 / all as f64;
+        self.mean.iter_mut().for_each(|m| *m *= share);
+        self.member.sum(&mut self.mean);
+        if let Storage::Streamed(streamed) = &mut self.values {
+            streamed.reweight(share);
+        }
+        Ok(())
+    }
+
+    /// See [`Samples::with_counts`].
+    fn count_by(&mut self, counts: &[f64]) -> Result<()> {
         let sum: f64 = self.weigh(counts)?.iter().sum();
         // Beyond, adding one changes nothing.
         if sum > 9e15 {
             return Err(Error::Counts { sum });
         }
         self.total_count = Some(sum);
-        Ok(self)
+        Ok(())
     }
 
     /// Takes the weights, and returns those of the whole team as they were given.
@@ -429,61 +568,43 @@ impl<'a, T: Scalar> Samples<'a, T> {
         Ok(weights)
     }
 
-    /// Number of samples; in a team, of this process.
-    #[must_use]
-    pub fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Number of samples of the whole team; of these where there is none.
-    #[must_use]
-    pub fn all_rows(&self) -> usize {
+    pub(crate) fn all_rows(&self) -> usize {
         self.weights.len()
     }
 
-    /// Number of features.
-    #[must_use]
-    pub fn columns(&self) -> usize {
+    pub(crate) fn columns(&self) -> usize {
         self.columns
     }
 
-    /// The weights a, which sum to 1; in a team, of all samples.
-    #[must_use]
-    pub fn weights(&self) -> &[f64] {
+    pub(crate) fn weights(&self) -> &[f64] {
         &self.weights
     }
 
-    /// How many samples these stand for: the sum of the counts where they have counts, otherwise the number of samples that carry
-    /// weight. Perplexities are below it.
-    #[must_use]
-    pub fn count(&self) -> f64 {
+    pub(crate) fn count(&self) -> f64 {
         self.total_count.unwrap_or_else(|| self.active().len() as f64)
+    }
+
+    pub(crate) fn mean(&self) -> &[f64] {
+        &self.mean
+    }
+
+    pub(crate) fn row(&self, row: usize) -> Result<Vec<f64>> {
+        if row >= self.rows {
+            return Err(Error::NoSuchRow { row, rows: self.rows });
+        }
+        match &self.values {
+            Storage::InMemory(all) => Ok(all.rows().row(row)),
+            Storage::Streamed(streamed) => streamed.row(row),
+        }
     }
 
     /// What variances are divided by: see [`variance_divisor`].
     pub(crate) fn variance_divisor(&self) -> f64 {
         variance_divisor(&self.weights, self.total_count)
-    }
-
-    /// The weighted mean of each feature.
-    #[must_use]
-    pub fn mean(&self) -> &[f64] {
-        &self.mean
-    }
-
-    /// A copy of one sample (of this process).
-    ///
-    /// # Errors
-    /// Where there is no such sample, or it cannot be read.
-    pub fn row(&self, row: usize) -> Result<Vec<f64>> {
-        if row >= self.rows {
-            return Err(Error::NoSuchRow { row, rows: self.rows });
-        }
-        match &self.values {
-            Storage::Dense(dense) => Ok(Rows::row(dense, row)),
-            Storage::Sparse(sparse) => Ok(Rows::row(sparse, row)),
-            Storage::Streamed(streamed) => streamed.row(row),
-        }
     }
 
     /// The samples that carry weight, of the whole team.

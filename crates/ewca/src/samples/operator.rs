@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::span::LARGEST_GRAM;
-use super::{EachPart, Rows, Samples, Scalar, Side, Storage};
+use super::{Data, EachPart, Side, Storage};
 use crate::error::Result;
 use crate::matrix::Matrix;
 
@@ -22,30 +22,27 @@ impl std::fmt::Debug for dyn Product + '_ {
     }
 }
 
-impl<T: Scalar> Product for Samples<'_, T> {
+impl Product for Data<'_> {
     fn times(&self, loadings: &Matrix) -> Matrix {
         match &self.values {
-            Storage::Dense(dense) => dense.project(&self.own_active(), &self.mean, loadings),
-            Storage::Sparse(sparse) => sparse.project(&self.own_active(), &self.mean, loadings),
+            Storage::InMemory(all) => all.rows().project(&self.own_active(), &self.mean, loadings),
             Storage::Streamed(_) => unreachable!("samples that are read are never gone through without a way to fail"),
         }
     }
 
     fn transpose_times(&self, columns: &Matrix) -> Matrix {
         match &self.values {
-            Storage::Dense(dense) => dense.transpose_times(&self.own_active(), &self.mean, columns),
-            Storage::Sparse(sparse) => sparse.transpose_times(&self.own_active(), &self.mean, columns),
+            Storage::InMemory(all) => all.rows().transpose_times(&self.own_active(), &self.mean, columns),
             Storage::Streamed(_) => unreachable!("samples that are read are never gone through without a way to fail"),
         }
     }
 }
 
-impl<T: Scalar> Samples<'_, T> {
+impl Data<'_> {
     /// Calls `each` with every part of this process's rows and where it stands among them. What is in memory is one part.
     pub(super) fn each_part(&self, each: &mut EachPart<'_>) -> Result<()> {
         match &self.values {
-            Storage::Dense(dense) => each(0..self.rows, dense),
-            Storage::Sparse(sparse) => each(0..self.rows, sparse),
+            Storage::InMemory(all) => each(0..self.rows, all.rows()),
             Storage::Streamed(streamed) => streamed.each_part(each),
         }
     }
@@ -108,10 +105,7 @@ impl<T: Scalar> Samples<'_, T> {
     }
 
     /// The sum of all features' variances: sum_i a_i |x_i - mean|^2.
-    ///
-    /// # Errors
-    /// Where the samples are streamed and cannot be read.
-    pub fn total_variance(&self) -> Result<f64> {
+    pub(crate) fn total_variance(&self) -> Result<f64> {
         let weights = &self.weights[self.own()];
         let mut sum = 0.0;
         self.each_part(&mut |range, part| {
@@ -133,8 +127,7 @@ impl<T: Scalar> Samples<'_, T> {
             (false, false) => vec![0.0; own.len()],
         };
         let mean = match &mut self.values {
-            Storage::Dense(dense) => dense.weighted_mean(&shares),
-            Storage::Sparse(sparse) => sparse.weighted_mean(&shares),
+            Storage::InMemory(all) => all.rows().weighted_mean(&shares),
             Storage::Streamed(streamed) => {
                 streamed.first_pass(&self.weights[self.start..self.start + self.rows], self.columns <= LARGEST_GRAM)?
             }
@@ -151,8 +144,7 @@ impl<T: Scalar> Samples<'_, T> {
     pub(super) fn gram(&self, side: Side) -> Result<Matrix> {
         let (active, weights) = (self.own_active(), &self.weights[self.own()]);
         let gram = match &self.values {
-            Storage::Dense(dense) => dense.gram(&active, weights, &self.mean, side),
-            Storage::Sparse(sparse) => sparse.gram(&active, weights, &self.mean, side),
+            Storage::InMemory(all) => all.rows().gram(&active, weights, &self.mean, side),
             Storage::Streamed(streamed) => match streamed.gram(&self.mean) {
                 Some(gram) => gram,
                 None => {
@@ -172,11 +164,8 @@ impl<T: Scalar> Samples<'_, T> {
     /// Features as combinations of the `active` rows, U = (X - mean)' `combination`, and the scores (X - mean) U of all rows.
     pub(super) fn lift(&self, combination: &Matrix) -> Result<(Matrix, Matrix)> {
         match &self.values {
-            Storage::Dense(dense) if self.member.is_alone() => {
-                Ok(dense.lift(&self.own_active(), &self.mean, combination))
-            }
-            Storage::Sparse(sparse) if self.member.is_alone() => {
-                Ok(sparse.lift(&self.own_active(), &self.mean, combination))
+            Storage::InMemory(all) if self.member.is_alone() => {
+                Ok(all.rows().lift(&self.own_active(), &self.mean, combination))
             }
             _ => {
                 let loadings = self.transpose_times(combination)?;

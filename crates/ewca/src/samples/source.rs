@@ -230,7 +230,7 @@ mod tests {
             let samples: Samples<'_> = Samples::streamed(&source).unwrap().with_weights(&weights).unwrap();
             let a = samples.weights();
             let mean = |j: usize| (0..50).map(|i| a[i] * source.data[i * 4 + j]).sum::<f64>();
-            let gram = samples.gram(Side::Features).unwrap();
+            let gram = samples.data.gram(Side::Features).unwrap();
             for j in 0..4 {
                 assert!((samples.mean()[j] - mean(j)).abs() < 1e-11, "parts of {part}");
                 for l in 0..4 {

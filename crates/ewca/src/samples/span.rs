@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::axes::leading_axes;
-use super::{Product, Samples, Scalar, Side};
+use super::{Data, Product, Side};
 use crate::error::{Error, Result};
 use crate::matrix::{Matrix, hstack, orthonormal_beside, symmetric_eigen};
 use crate::parallel::StopFlag;
@@ -84,7 +84,7 @@ enum Basis {
 impl<'s> Span<'s> {
     /// Reduces by the cheaper side: samples x samples when d > n, features x features otherwise, and by the leading axes alone
     /// where both are large.
-    pub fn new<T: Scalar>(samples: &Samples<'_, T>, reduction: Reduction) -> Result<Self> {
+    pub fn new(samples: &Data<'_>, reduction: Reduction) -> Result<Self> {
         let active = samples.active();
         let shared = !samples.member.is_alone() || samples.is_streamed();
         let side = if samples.columns > active.len() && !shared { Side::Samples } else { Side::Features };
@@ -173,7 +173,7 @@ impl<'s> Span<'s> {
     }
 
     /// All directions of the features instead of some axes, for samples in the memory of one process.
-    pub fn completed<T: Scalar>(&self, samples: &'s Samples<'_, T>) -> Option<Self> {
+    pub fn completed(&self, samples: &'s Data<'_>) -> Option<Self> {
         self.can_be_completed().then(|| Self { samples: Some(samples), partial: false, ..self.clone() })
     }
 
@@ -282,7 +282,7 @@ impl<'s> Span<'s> {
     }
 
     /// B `frame`: a frame in the span as loadings of the features (d x k), and the scores of all samples with them (n x k).
-    pub fn loadings<T: Scalar>(&self, samples: &Samples<'_, T>, frame: &Matrix) -> Result<(Matrix, Matrix)> {
+    pub fn loadings(&self, samples: &Data<'_>, frame: &Matrix) -> Result<(Matrix, Matrix)> {
         match &self.basis {
             Basis::Samples(combination) => samples.lift(&combination.times(frame)),
             Basis::Features(basis) => {
@@ -299,7 +299,7 @@ impl<'s> Span<'s> {
     }
 
     /// B' `loadings`: what of given loadings lies in the span (r x k).
-    pub fn frame<T: Scalar>(&self, samples: &Samples<'_, T>, loadings: &Matrix) -> Result<Matrix> {
+    pub fn frame(&self, samples: &Data<'_>, loadings: &Matrix) -> Result<Matrix> {
         match &self.basis {
             Basis::Features(_) if self.is_completed() => Ok(loadings.clone()),
             Basis::Features(basis) => Ok(basis.transposed_times(loadings)),
@@ -320,7 +320,7 @@ impl<'s> Span<'s> {
     }
 
     /// What of X' `columns` lies outside these axes (d x k), in units of the span.
-    pub fn outside<T: Scalar>(&self, samples: &Samples<'_, T>, columns: &Matrix) -> Result<Option<Matrix>> {
+    pub fn outside(&self, samples: &Data<'_>, columns: &Matrix) -> Result<Option<Matrix>> {
         let (true, Basis::Features(basis)) = (self.partial, &self.basis) else { return Ok(None) };
         let mut all = samples.transpose_times(columns)?.scaled(1.0 / self.unit);
         all.add_scaled(-1.0, &basis.times(&basis.transposed_times(&all)));
@@ -328,12 +328,7 @@ impl<'s> Span<'s> {
     }
 
     /// The span with more `directions` (d x m, outside of it), and the `frame` in it.
-    pub fn extended<T: Scalar>(
-        &self,
-        samples: &Samples<'_, T>,
-        directions: &Matrix,
-        frame: &Matrix,
-    ) -> Result<(Self, Matrix)> {
+    pub fn extended(&self, samples: &Data<'_>, directions: &Matrix, frame: &Matrix) -> Result<(Self, Matrix)> {
         let Basis::Features(basis) = &self.basis else { return Ok((self.clone(), frame.clone())) };
         let Some(fresh) = orthonormal_beside(basis, directions.clone()) else {
             return Ok((self.clone(), frame.clone()));
@@ -380,6 +375,7 @@ fn by_samples(vectors: Matrix, variances: &[f64], weights: &[f64], unit: f64) ->
 mod tests {
     use super::*;
     use crate::matrix::qr_factor;
+    use crate::samples::Samples;
     use crate::testing;
 
     fn all() -> Reduction {
@@ -396,7 +392,7 @@ mod tests {
         if let Some(weights) = weights {
             samples = samples.with_weights(&weights).unwrap();
         }
-        let span = Span::new(&samples, all()).unwrap();
+        let span = Span::new(&samples.data, all()).unwrap();
         assert_eq!(span.rank(), (span.active.len() - 1).min(columns));
         // Distances between samples survive the reduction.
         for (i, j) in [(0, 1), (1, 2), (0, span.active.len() - 1)] {
@@ -408,14 +404,14 @@ mod tests {
         }
         // The basis is orthonormal, and going to features and back is the identity.
         let frame = Matrix::from_fn(span.rank(), 2, |i, j| if i == j { 1.0 } else { 0.0 });
-        let (loadings, scores) = span.loadings(&samples, &frame).unwrap();
+        let (loadings, scores) = span.loadings(&samples.data, &frame).unwrap();
         let mut gram = loadings.transposed_times(&loadings);
         gram.add_scaled(-1.0, &Matrix::identity(2));
         assert!(gram.norm() < 1e-10);
         for (place, &i) in span.active.iter().enumerate() {
             assert!((scores.get(i, 1) - span.coordinates.get(place, 1) * span.unit).abs() < 1e-10);
         }
-        let mut back = span.frame(&samples, &loadings).unwrap();
+        let mut back = span.frame(&samples.data, &loadings).unwrap();
         assert_eq!(back.rows(), frame.rows());
         back.add_scaled(-1.0, &frame);
         assert!(back.norm() < 1e-10);
@@ -435,17 +431,17 @@ mod tests {
     fn duplicated_rows_and_constant_columns_lower_the_rank() {
         let rows = [[1.0, 5.0, 2.0], [1.0, 5.0, 2.0], [3.0, 5.0, 1.0], [3.0, 5.0, 1.0]];
         let samples = Samples::from_rows(&rows).unwrap();
-        assert_eq!(Span::new(&samples, all()).unwrap().rank(), 1);
+        assert_eq!(Span::new(&samples.data, all()).unwrap().rank(), 1);
         let samples = Samples::from_rows(&[[2.0, 2.0], [2.0, 2.0], [2.0, 2.0]]).unwrap();
-        assert_eq!(Span::new(&samples, all()).unwrap_err(), Error::Constant);
+        assert_eq!(Span::new(&samples.data, all()).unwrap_err(), Error::Constant);
     }
 
     #[test]
     fn a_far_origin_does_not_cost_precision() {
         let near = testing::gaussian(20, 30, 3);
         let far: Vec<f64> = near.iter().map(|x| x + 1e6).collect();
-        let a = Span::new(&Samples::new(&near, 20, 30).unwrap(), all()).unwrap();
-        let b = Span::new(&Samples::new(&far, 20, 30).unwrap(), all()).unwrap();
+        let a = Span::new(&Samples::new(&near, 20, 30).unwrap().data, all()).unwrap();
+        let b = Span::new(&Samples::new(&far, 20, 30).unwrap().data, all()).unwrap();
         for (x, y) in a.variances.iter().zip(&b.variances) {
             assert!((x * a.unit.powi(2) - y * b.unit.powi(2)).abs() < 1e-8 * a.unit.powi(2));
         }
@@ -465,7 +461,7 @@ mod tests {
             let data: Vec<f64> = testing::gaussian(rows, columns, 2).iter().map(|x| scale * x).collect();
             let weights: Vec<f64> = (0..rows).map(|i| (i % 3) as f64 + 0.5).collect();
             let samples = Samples::new(&data, rows, columns).unwrap().with_weights(&weights).unwrap();
-            let span = Span::new(&samples, all()).unwrap();
+            let span = Span::new(&samples.data, all()).unwrap();
             assert_eq!(span.unit, span.unit.log2().round().exp2());
             assert!((0.4..2.1).contains(&span.variances[0]), "{}", span.variances[0]);
             assert!(span.variances.windows(2).all(|w| w[0] >= w[1]));
@@ -484,15 +480,15 @@ mod tests {
         for (rows, columns) in [(15, 30), (30, 15)] {
             let data: Vec<f64> = testing::gaussian(rows, columns, 4).iter().map(|x| 100.0 * x).collect();
             let samples = Samples::new(&data, rows, columns).unwrap();
-            let every = Span::new(&samples, all()).unwrap();
-            let some = Span::new(&samples, only(5)).unwrap();
+            let every = Span::new(&samples.data, all()).unwrap();
+            let some = Span::new(&samples.data, only(5)).unwrap();
             assert_eq!((some.rank(), some.unit, some.is_partial()), (5, every.unit, true));
             assert_eq!(some.variances, every.variances[..5]);
             assert!((some.total_variance() - every.total_variance()).abs() < 1e-13 * every.total_variance());
             let omitted = every.variances[5..].iter().sum::<f64>() / every.total_variance();
             assert!((some.omitted_variance() - omitted).abs() < 1e-12 && omitted > 0.1);
             // As many axes as there are is all of them.
-            let whole = Span::new(&samples, only(every.rank())).unwrap();
+            let whole = Span::new(&samples.data, only(every.rank())).unwrap();
             assert!(!whole.is_partial() && whole.omitted_variance() == 0.0);
         }
     }
@@ -501,7 +497,7 @@ mod tests {
     fn parts_of_the_coordinates() {
         let data = testing::gaussian(20, 8, 6);
         let samples = Samples::new(&data, 20, 8).unwrap();
-        let span = Span::new(&samples, all()).unwrap();
+        let span = Span::new(&samples.data, all()).unwrap();
         let y = &span.coordinates;
         let axes = span.axes(2..5);
         assert_eq!((axes.rows(), axes.columns()), (20, 3));
@@ -524,12 +520,12 @@ mod tests {
         let (rows, columns) = (40, 12);
         let data: Vec<f64> = testing::gaussian(rows, columns, 8).iter().map(|x| 64.0 * x).collect();
         let samples = Samples::new(&data, rows, columns).unwrap();
-        let span = Span::new(&samples, only(4)).unwrap();
+        let span = Span::new(&samples.data, only(4)).unwrap();
         let Basis::Features(basis) = &span.basis else { panic!("more samples than features") };
         let many = Matrix::from_fn(rows, 2, |i, j| ((2 * i + j) as f64).sin());
         // X' columns less its part in the axes, in units of the span, by hand.
-        let outside = span.outside(&samples, &many).unwrap().unwrap();
-        let mut wanted = samples.transpose_times(&many).unwrap().scaled(1.0 / span.unit);
+        let outside = span.outside(&samples.data, &many).unwrap().unwrap();
+        let mut wanted = samples.data.transpose_times(&many).unwrap().scaled(1.0 / span.unit);
         let inside = basis.times(&basis.transposed_times(&wanted));
         wanted.add_scaled(-1.0, &inside);
         let norm = wanted.norm();
@@ -538,11 +534,11 @@ mod tests {
         assert!(basis.transposed_times(&outside).norm() < 1e-13);
 
         let frame = qr_factor(&Matrix::from_fn(4, 2, |i, j| ((i * i + j) as f64).cos()));
-        let (loadings, scores) = span.loadings(&samples, &frame).unwrap();
-        let (larger, same) = span.extended(&samples, &outside, &frame).unwrap();
+        let (loadings, scores) = span.loadings(&samples.data, &frame).unwrap();
+        let (larger, same) = span.extended(&samples.data, &outside, &frame).unwrap();
         assert_eq!((larger.rank(), same.rows(), same.columns()), (6, 6, 2));
         // The frame is where it was, and the new coordinates are principal.
-        let (loadings_now, scores_now) = larger.loadings(&samples, &same).unwrap();
+        let (loadings_now, scores_now) = larger.loadings(&samples.data, &same).unwrap();
         for (before, now) in [(&loadings, &loadings_now), (&scores, &scores_now)] {
             let mut change = now.clone();
             change.add_scaled(-1.0, before);
@@ -557,8 +553,8 @@ mod tests {
         assert!(off.norm() < 1e-12);
         // What was outside is inside now.
         assert!(basis.transposed_times(&outside).norm() > 0.99 * outside.norm());
-        let whole = Span::new(&samples, all()).unwrap();
-        assert!(whole.outside(&samples, &many).unwrap().is_none());
+        let whole = Span::new(&samples.data, all()).unwrap();
+        assert!(whole.outside(&samples.data, &many).unwrap().is_none());
     }
 
     /// Rows in memory that are streamed.
@@ -590,15 +586,15 @@ mod tests {
         let weights: Vec<f64> = (0..rows).map(|i| (i % 5) as f64).collect();
         let held = Samples::new(&table.0, rows, columns).unwrap().with_weights(&weights).unwrap();
         let streamed: Samples<'_> = Samples::streamed(&table).unwrap().with_weights(&weights).unwrap();
-        let exact = Span::new(&held, all()).unwrap();
+        let exact = Span::new(&held.data, all()).unwrap();
         // All axes there are, whose number the samples limit.
-        let every = Span::new(&streamed, only(100)).unwrap();
+        let every = Span::new(&streamed.data, only(100)).unwrap();
         assert_eq!((every.rank(), every.is_partial(), every.unit), (exact.rank(), false, exact.unit));
         for (x, y) in every.variances.iter().zip(&exact.variances) {
             assert!((x - y).abs() < 1e-9, "{x} {y}");
         }
         // Some of them, which know how much is outside: the leading ones but for what the iteration has not found yet.
-        let some = Span::new(&streamed, only(6)).unwrap();
+        let some = Span::new(&streamed.data, only(6)).unwrap();
         assert_eq!((some.rank(), some.is_partial()), (6, true));
         assert!((some.total_variance() - exact.total_variance()).abs() < 1e-10);
         let omitted = exact.variances[6..].iter().sum::<f64>() / exact.total_variance();
@@ -608,7 +604,7 @@ mod tests {
         assert!(off.norm() < 1e-10);
         // Scores of all samples, those without weight too, by the loadings.
         let frame = Matrix::from_fn(6, 1, |i, _| if i == 0 { 1.0 } else { 0.0 });
-        let (loadings, scores) = some.loadings(&streamed, &frame).unwrap();
+        let (loadings, scores) = some.loadings(&streamed.data, &frame).unwrap();
         assert_eq!(scores.rows(), rows);
         let x = held.row(5).unwrap();
         let by_hand: f64 = (0..columns).map(|j| (x[j] - held.mean()[j]) * loadings.get(j, 0)).sum();

@@ -30,6 +30,15 @@ fn nothing_is_no_data() {
     assert_eq!(Samples::from_vec(vec![1.0, 2.0, 3.0], 2, 2).unwrap_err(), shape);
 }
 
+/// Samples behind a trait object, or of a type with a destructor, would keep this from compiling.
+#[test]
+fn data_may_go_before_samples_that_are_not_used_again() {
+    let data = vec![1.0, 2.0, 4.0];
+    let samples = Samples::new(&data, 3, 1).unwrap();
+    assert_eq!(samples.rows(), 3);
+    drop(data);
+}
+
 #[test]
 fn weights_that_are_none() {
     let samples = Samples::new(&[1.0, 2.0, 4.0], 3, 1).unwrap();
@@ -43,7 +52,7 @@ fn weights_that_are_none() {
     assert_eq!(with(&[0.0, 7.5, 0.0]).unwrap_err(), Error::TooFewSamples { found: 1 });
     let two = with(&[0.0, 4.5, 1.5]).unwrap();
     assert_eq!((two.weights(), two.mean(), two.count()), (&[0.0, 0.75, 0.25][..], &[2.5][..], 2.0));
-    assert_eq!(two.active(), [1, 2]);
+    assert_eq!(two.data.active(), [1, 2]);
     // Sums beyond the range of f64 are none of ours.
     assert_eq!(with(&[1e308, 1e308, 1.5e308]).unwrap().weights().iter().sum::<f64>(), 1.0);
 }
@@ -65,15 +74,15 @@ fn axes_point_to_the_longer_tail() {
         for sign in [1.0, -1.0] {
             let turned: Vec<f64> = data.iter().map(|x| sign * x).collect();
             let samples = Samples::new(&turned, rows, columns).unwrap();
-            let span = Span::new(&samples, Reduction { axes: 5, stop: StopFlag::default() }).unwrap();
+            let span = Span::new(&samples.data, Reduction { axes: 5, stop: StopFlag::default() }).unwrap();
             for j in 0..span.rank() {
                 let lean: f64 = span.axes(j..j + 1).as_column_major().iter().map(|y| y * y.abs()).sum();
                 assert!(lean > 0.0, "axis {j}: {lean}");
             }
             // Coordinates and loadings are turned alike.
             let frame = Matrix::identity(span.rank());
-            let (loadings, scores) = span.loadings(&samples, &frame).unwrap();
-            close(&scores, &samples.project(samples.mean(), &loadings).unwrap());
+            let (loadings, scores) = span.loadings(&samples.data, &frame).unwrap();
+            close(&scores, &samples.data.project(samples.mean(), &loadings).unwrap());
             close(&scores, &span.axes(0..span.rank()).scaled(span.unit));
         }
     }
@@ -173,18 +182,21 @@ fn close(found: &Matrix, wanted: &Matrix) {
 
 /// Everything that is asked of shared samples, beside the same samples in one process.
 fn check_shared(shared: &Samples<'_>, alone: &Samples<'_>) {
-    let (columns, active) = (alone.columns(), alone.active());
-    assert_eq!((shared.all_rows(), shared.weights(), shared.active()), (alone.rows(), alone.weights(), active.clone()));
+    let (columns, active) = (alone.columns(), alone.data.active());
+    assert_eq!(
+        (shared.all_rows(), shared.weights(), shared.data.active()),
+        (alone.rows(), alone.weights(), active.clone())
+    );
     shared.mean().iter().zip(alone.mean()).for_each(|(x, y)| assert!((x - y).abs() < 1e-12));
     let (x, y) = (shared.total_variance().unwrap(), alone.total_variance().unwrap());
     assert!((x - y).abs() < 1e-12 * y);
-    close(&shared.gram(Side::Features).unwrap(), &alone.gram(Side::Features).unwrap());
+    close(&shared.data.gram(Side::Features).unwrap(), &alone.data.gram(Side::Features).unwrap());
     let basis = Matrix::from_fn(columns, 2, |i, j| ((i + 2 * j) as f64).sin());
-    close(&shared.covariance_times(&basis).unwrap(), &alone.covariance_times(&basis).unwrap());
-    close(&shared.project(alone.mean(), &basis).unwrap(), &alone.project(alone.mean(), &basis).unwrap());
+    close(&shared.data.covariance_times(&basis).unwrap(), &alone.data.covariance_times(&basis).unwrap());
+    close(&shared.data.project(alone.mean(), &basis).unwrap(), &alone.data.project(alone.mean(), &basis).unwrap());
     let many = Matrix::from_fn(active.len(), 2, |i, j| ((3 * i + j) as f64).cos());
-    close(&shared.transpose_times(&many).unwrap(), &alone.transpose_times(&many).unwrap());
-    let (both, one) = (shared.lift(&many).unwrap(), alone.lift(&many).unwrap());
+    close(&shared.data.transpose_times(&many).unwrap(), &alone.data.transpose_times(&many).unwrap());
+    let (both, one) = (shared.data.lift(&many).unwrap(), alone.data.lift(&many).unwrap());
     close(&both.0, &one.0);
     close(&both.1, &one.1);
 }
@@ -192,7 +204,7 @@ fn check_shared(shared: &Samples<'_>, alone: &Samples<'_>) {
 /// The span of shared samples, by what does not depend on the signs of axes.
 fn check_shared_span(shared: &Samples<'_>, alone: &Samples<'_>) {
     let all = || Reduction { axes: usize::MAX, stop: StopFlag::default() };
-    let (both, one) = (Span::new(shared, all()).unwrap(), Span::new(alone, all()).unwrap());
+    let (both, one) = (Span::new(&shared.data, all()).unwrap(), Span::new(&alone.data, all()).unwrap());
     both.variances.iter().zip(&one.variances).for_each(|(x, y)| assert!((x - y).abs() < 1e-12));
     assert_eq!((both.rank(), both.weights.len()), (one.rank(), one.weights.len()));
     let n = one.weights.len();
@@ -232,7 +244,7 @@ fn two_processes_have_what_one_has() {
                     if let Some(weights) = weights {
                         samples = samples.with_weights(&weights[own.clone()]).unwrap();
                     }
-                    assert_eq!((samples.rows(), samples.own()), (own.len(), own.clone()));
+                    assert_eq!((samples.rows(), samples.data.own()), (own.len(), own.clone()));
                     assert_eq!(samples.row(1).unwrap(), &data[(own.start + 1) * columns..(own.start + 2) * columns]);
                     check_shared(&samples, alone);
                     check_shared_span(&samples, alone);
@@ -253,8 +265,9 @@ fn weights_and_counts_are_given_after_the_team() {
 
 #[test]
 fn axes_are_partial_where_the_data_may_have_more() {
-    let reduced =
-        |samples: &Samples<'_>, axes: usize| Span::new(samples, Reduction { axes, stop: StopFlag::default() }).unwrap();
+    let reduced = |samples: &Samples<'_>, axes: usize| {
+        Span::new(&samples.data, Reduction { axes, stop: StopFlag::default() }).unwrap()
+    };
     // 20 samples in three of five directions: three axes are all there are, and two are not.
     let three = testing::gaussian(20, 3, 5);
     let data: Vec<f64> = (0..100).map(|at| if at % 5 < 3 { three[at / 5 * 3 + at % 5] } else { 0.0 }).collect();

@@ -522,7 +522,7 @@ mod tests {
                 samples = samples.with_weights(&(1..=n).map(|i| i as f64).collect::<Vec<_>>()).unwrap();
             }
             let span =
-                Arc::new(Span::new(&samples, Reduction { axes: usize::MAX, stop: StopFlag::default() }).unwrap());
+                Arc::new(Span::new(&samples.data, Reduction { axes: usize::MAX, stop: StopFlag::default() }).unwrap());
             let rank = span.rank();
             for epsilon in [0.02, 0.3, 5.0] {
                 let mut objective = Objective {

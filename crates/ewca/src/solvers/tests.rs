@@ -22,7 +22,7 @@ pub(crate) fn problem(epsilon: f64) -> (Objective<'static>, State) {
     let data = testing::gaussian(N, 5, 21);
     let weights: Vec<f64> = (0..N).map(|i| 1.0 + 0.25 * (i % 4) as f64).collect();
     let samples = Samples::new(&data, N, 5).unwrap().with_weights(&weights).unwrap();
-    let span = Arc::new(Span::new(&samples, Reduction { axes: usize::MAX, stop: StopFlag::default() }).unwrap());
+    let span = Arc::new(Span::new(&samples.data, Reduction { axes: usize::MAX, stop: StopFlag::default() }).unwrap());
     let kernel = layout(&span, K, true);
     let mut objective = Objective { span, kernel, single: false, max_plan_passes: 1000, stop: StopFlag::default() };
     let mut balancer = Balancer::default();
@@ -253,7 +253,7 @@ fn wide_problem(k: usize, store: bool) -> (Objective<'static>, State) {
     let (n, d) = (40, 24);
     let data = testing::gaussian(n, d, 22);
     let samples = Samples::new(&data, n, d).unwrap();
-    let span = Arc::new(Span::new(&samples, Reduction { axes: usize::MAX, stop: StopFlag::default() }).unwrap());
+    let span = Arc::new(Span::new(&samples.data, Reduction { axes: usize::MAX, stop: StopFlag::default() }).unwrap());
     let kernel = layout(&span, k, store);
     let stop = StopFlag::default();
     let mut objective = Objective { span, kernel, single: false, max_plan_passes: 1000, stop };
@@ -387,7 +387,7 @@ fn a_saddle_wins_more_than_the_rounding_of_the_largest_variance() {
     };
     let span_of = |data: &[f64]| {
         let samples = Samples::new(data, N, 3).unwrap();
-        Span::new(&samples, Reduction { axes: usize::MAX, stop: StopFlag::default() }).unwrap()
+        Span::new(&samples.data, Reduction { axes: usize::MAX, stop: StopFlag::default() }).unwrap()
     };
     let scales = (0..20).map(|i| 1.0 + 0.05 * f64::from(i));
     let span = scales.map(|scale| span_of(&spread(scale))).find(|span| span.variances[0] > 1.6).unwrap();

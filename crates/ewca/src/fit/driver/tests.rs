@@ -127,7 +127,7 @@ fn the_fingerprint_knows_what_changes_a_fit() {
     let data = groups(16, 4);
     let span = |data: &[f64]| {
         let reduction = Reduction { axes: usize::MAX, stop: StopFlag::default() };
-        Span::new(&Samples::new(data, 16, 4).unwrap(), reduction).unwrap()
+        Span::new(&Samples::new(data, 16, 4).unwrap().data, reduction).unwrap()
     };
     let own = span(&data);
     let base = Ewca::params(2);
@@ -165,7 +165,8 @@ fn the_first_epsilon_gives_rows_of_the_wanted_perplexity() {
     let plain = Samples::new(&data, n, d).unwrap();
     for counted in [false, true] {
         let samples = if counted { plain.clone().with_counts(&weights) } else { plain.clone().with_weights(&weights) };
-        let span = Span::new(&samples.unwrap(), Reduction { axes: usize::MAX, stop: StopFlag::default() }).unwrap();
+        let span =
+            Span::new(&samples.unwrap().data, Reduction { axes: usize::MAX, stop: StopFlag::default() }).unwrap();
         let scores = span.leading_axes(2);
         let rows: Vec<usize> = spread_rows(&scores, &span.weights).collect();
         assert_eq!(rows.len(), 16);
@@ -188,7 +189,7 @@ fn a_first_epsilon_among_many_samples_is_nearer() {
     let n = MANY_SAMPLES;
     let data = gaussian(n, 1, 3);
     let samples = Samples::new(&data, n, 1).unwrap();
-    let span = Span::new(&samples, Reduction { axes: usize::MAX, stop: StopFlag::default() }).unwrap();
+    let span = Span::new(&samples.data, Reduction { axes: usize::MAX, stop: StopFlag::default() }).unwrap();
     let scores = span.leading_axes(1);
     assert_eq!([100, MANY_SAMPLES - 1, MANY_SAMPLES, 1 << 17, 1 << 22].map(rows_of_first_guess), [16, 16, 100, 32, 16]);
     let rows: Vec<usize> = spread_rows(&scores, &span.weights).collect();
@@ -229,7 +230,7 @@ fn the_smallest_epsilon_is_a_tiny_part_of_the_smallest_component() {
 /// What `job` makes of a run.
 fn with_run<R>(samples: &Samples<'_>, params: &Params, job: impl FnOnce(&mut Session<'_>) -> R) -> R {
     let mut observer = |_: &Progress<'_>| Control::Continue;
-    let mut run = Session::open(samples, params, TeamHandle::default(), &mut observer).unwrap();
+    let mut run = Session::open(&samples.data, params, TeamHandle::default(), &mut observer).unwrap();
     job(&mut run)
 }
 
@@ -471,9 +472,9 @@ fn ends_within_a_millionth_agree() {
                 let mut best = state.best.clone().unwrap();
                 best.solver.point.loss = loss;
                 state.ends = [1.0, 1.0 + 0.9e-6, 1.0 - 0.9e-6, 1.0 + 1.1e-6, 1.0 - 1.1e-6].map(|x| x * loss).to_vec();
-                let canonical = run.canonical_end(&samples, &mut objective, &best).unwrap();
+                let canonical = run.canonical_end(&samples.data, &mut objective, &best).unwrap();
                 let model =
-                    run.model(&samples, &mut objective, &mut state, &best, canonical, Default::default()).unwrap();
+                    run.model(&samples.data, &mut objective, &mut state, &best, canonical, Default::default()).unwrap();
                 assert_eq!((model.starts(), model.agreeing_starts()), (5, 3));
             }
         });
