@@ -391,7 +391,8 @@ impl Session<'_> {
                 }
                 return Ok(true);
             }
-            let at_jump = search.is_at_jump();
+            // While the subspace stays the perplexity may be steep, but it does not jump.
+            let at_jump = search.is_at_jump() && state.stage != Stage::Calibration;
             search.reset_bracket();
             let settles = !state.searching && state.goal < SETTLED_GRADIENT;
             if at_jump && state.searching {

@@ -623,6 +623,10 @@ fn a_search_comes_back_to_the_nearer_side_of_a_jump() {
             run.epsilon_moved(&mut objective, &mut state).unwrap();
             assert_eq!((state.epsilon, state.settled), (good.epsilon, settled));
         }
+        // A subspace that has not moved yet has no jumps.
+        let mut state = at_jump(Stage::Calibration, 0.1, false);
+        assert!(run.epsilon_moved(&mut objective, &mut state).unwrap());
+        assert_eq!((state.stage, state.settled, state.epsilon), (Stage::Approach, false, good.epsilon));
         // Where all starts follow, epsilon is all that counts.
         for (distance, factor) in [(0.1, 1.001), (0.9, 1.0)] {
             let mut state = at_jump(Stage::Approach, distance, true);
