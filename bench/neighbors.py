@@ -85,8 +85,8 @@ populations).
 """
 
 VERDICT = """What this says, of these cells: at the default perplexity the plan's graph clusters as scanpy's graph of the same scores does, within what seeds
-make up at resolutions 0.5 and 1, and a little worse at 1.5; at larger perplexities it is worse than scanpy's graph, the more the finer the
-clusters. Nowhere is it clearly better, and by `bulk_labels` neither is better than scanpy's graph of PCA at perplexity 5. So:
+make up at resolutions 0.5 and 1, and a little worse at 1.5; at larger perplexities it does as well at 0.5, and is worse than scanpy's graph at
+1 and 1.5. Nowhere is it clearly better, and by `bulk_labels` neither is better than scanpy's graph of PCA at perplexity 5. So:
 
 - for clusters and maps, `sc.pp.neighbors(adata, use_rep="X_ewca")`;
 - `ewca.scanpy.plan_as_neighbors(adata)` where the graph should be that of the fit, for example to see which cells EWCA holds for near, or to have

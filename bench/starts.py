@@ -11,8 +11,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 AFTER = """
 A fit makes the starts of the second row where there are at most 1000 samples, and the first beyond. More would be better on data
-without structure, but each random start costs more passes than a fit from PCA (by the last column). `--restarts` adds them where the optimum
-matters more than the time.
+without structure, but each random start costs about as many passes as a fit from PCA (by the last column). `--restarts` adds them where the
+optimum matters more than the time.
 """
 
 
