@@ -80,12 +80,12 @@ fn four_processes_find_what_one_finds() {
         assert_eq!(run.out.matches("Fit OK").count(), 1, "{}", run.out);
         same_to_rounding(&shop, "alone", folder, 1e-9);
     }
-    // A search for a perplexity ends within 1e-3 of it, wherever rounding leads: neither epsilon nor the loss are closer than that.
+    // A search for a perplexity ends within 0.8% of it, wherever rounding leads: neither epsilon nor the loss are closer than that.
     let search = ["-q", "-k", "2", "--perplexity", "15"];
     shop.run(&[&["fit", "table.npy", "-o", "searched"], &search[..]].concat()).succeeded();
     let shared = run(&shop, 4, &[&["fit", "table.npy", "-o", "searched4"], &search[..]].concat());
     assert_eq!(shared.code, Some(0), "{shared:?}");
-    same_numbers(&shop, "searched", "searched4", &["loss", "epsilon"], 5e-3);
+    same_numbers(&shop, "searched", "searched4", &["loss", "epsilon"], 1.6e-2);
     for file in ["scores.csv", "loadings.csv", "model.safetensors"] {
         assert_eq!(shop.bytes(&format!("four/{file}")), shop.bytes(&format!("again/{file}")), "{file}: other bits");
     }
