@@ -20,6 +20,8 @@ struct Platform {
     target: &'static str,
     /// The oldest glibc that is needed.
     glibc: Option<&'static str>,
+    /// The oldest macOS that is needed: what maturin would say by itself, and cargo-zigbuild would not.
+    macos: Option<&'static str>,
     /// What the wheel promises to run on, as maturin calls it.
     wheel: &'static str,
     /// What the program is started with here.
@@ -44,15 +46,40 @@ const PLATFORMS: [Platform; 7] = [
     Platform {
         target: "x86_64-unknown-linux-gnu",
         glibc: Some("2.17"),
+        macos: None,
         wheel: "manylinux2014",
         started: Started::Directly,
     },
-    Platform { target: "x86_64-unknown-linux-musl", glibc: None, wheel: "musllinux_1_2", started: Started::Directly },
-    Platform { target: "aarch64-unknown-linux-gnu", glibc: Some("2.17"), wheel: "manylinux2014", started: QEMU },
-    Platform { target: "aarch64-unknown-linux-musl", glibc: None, wheel: "musllinux_1_2", started: QEMU },
-    Platform { target: "x86_64-pc-windows-gnu", glibc: None, wheel: "pypi", started: WINE },
-    Platform { target: "x86_64-apple-darwin", glibc: None, wheel: "pypi", started: Started::Never },
-    Platform { target: "aarch64-apple-darwin", glibc: None, wheel: "pypi", started: Started::Never },
+    Platform {
+        target: "x86_64-unknown-linux-musl",
+        glibc: None,
+        macos: None,
+        wheel: "musllinux_1_2",
+        started: Started::Directly,
+    },
+    Platform {
+        target: "aarch64-unknown-linux-gnu",
+        glibc: Some("2.17"),
+        macos: None,
+        wheel: "manylinux2014",
+        started: QEMU,
+    },
+    Platform { target: "aarch64-unknown-linux-musl", glibc: None, macos: None, wheel: "musllinux_1_2", started: QEMU },
+    Platform { target: "x86_64-pc-windows-gnu", glibc: None, macos: None, wheel: "pypi", started: WINE },
+    Platform {
+        target: "x86_64-apple-darwin",
+        glibc: None,
+        macos: Some("10.12"),
+        wheel: "pypi",
+        started: Started::Never,
+    },
+    Platform {
+        target: "aarch64-apple-darwin",
+        glibc: None,
+        macos: Some("11.0"),
+        wheel: "pypi",
+        started: Started::Never,
+    },
 ];
 
 /// Builds for the platforms of these names, or for all, and runs what can be run.
@@ -112,10 +139,32 @@ impl Platform {
         let mut build = command(&[&in_venv("cargo-zigbuild"), "zigbuild", "--profile", &profile(), "--locked"]);
         // With the features that the wheel asks for: so the two share what is compiled for them.
         build.args(["-p", "ewca-cli", "-p", "ewca-python", "--bin", "ewca", "--target"]).arg(format!("{name}{dotted}"));
-        timed(&format!("the program for {name}"), || wait(with_tools(&mut build)))?;
+        timed(&format!("the program for {name}"), || wait(self.with_tools(&mut build)))?;
         let folder = target().join(name).join(profile());
         let found = ["ewca", "ewca.exe"].map(|file| folder.join(file)).into_iter().find(|file| file.exists());
         found.ok_or_else(|| format!("{}: the program is not there", folder.display()))
+    }
+
+    /// cargo-zigbuild and maturin look for zig on the path. Programs for macOS are linked with lists of what its libraries have (`apple`), since zig has such a
+    /// list of its C library alone.
+    fn with_tools<'c>(&self, command: &'c mut std::process::Command) -> &'c mut std::process::Command {
+        let lists = root().join(TOOLS).join("apple");
+        let flags = format!("-L native={0} -L framework={0}", lists.display());
+        for target in ["X86_64_APPLE_DARWIN", "AARCH64_APPLE_DARWIN"] {
+            command.env(format!("CARGO_TARGET_{target}_RUSTFLAGS"), &flags);
+        }
+        if let Some(oldest) = self.macos {
+            command.env("MACOSX_DEPLOYMENT_TARGET", oldest);
+        }
+        let programs = root().join(VENV).join("bin");
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders = std::iter::once(programs).chain(std::env::split_paths(&path));
+        // The script that calls zig is named after the program that wrote it, and cargo compiles everything anew for a linker of another name.
+        command.env("CARGO_BIN_EXE_cargo-zigbuild", in_venv("cargo-zigbuild"));
+        match std::env::join_paths(folders) {
+            Ok(path) => command.env("PATH", path),
+            Err(_) => command,
+        }
     }
 
     /// The program, documents, completions and manual pages.
@@ -141,7 +190,7 @@ impl Platform {
         maturin.args(["--target", self.target, "--compatibility", self.wheel, "--out"]).arg(dist);
         // One wheel for all versions of Python: none of them needs to be there.
         maturin.args(["--interpreter", "python3.9"]);
-        timed(&format!("the wheel for {}", self.target), || wait(with_tools(&mut maturin)))
+        timed(&format!("the wheel for {}", self.target), || wait(self.with_tools(&mut maturin)))
     }
 
     /// The demo, and a fit per format, with the numbers of this machine's program.
@@ -191,25 +240,6 @@ impl Platform {
         run(&[&python, "-m", "pip", "install", "--quiet", "numpy"])?;
         run(&[&python, "-m", "pip", "install", "--quiet", "--no-index", "--find-links", &dist, "ewca"])?;
         timed(&what, || run(&["python3", "xtask/dist/run.py", &ours, &ewca]))
-    }
-}
-
-/// cargo-zigbuild and maturin look for zig on the path. Programs for macOS are linked with lists of what its libraries have (`apple`), since zig has such a
-/// list of its C library alone.
-fn with_tools(command: &mut std::process::Command) -> &mut std::process::Command {
-    let lists = root().join(TOOLS).join("apple");
-    let flags = format!("-L native={0} -L framework={0}", lists.display());
-    for target in ["X86_64_APPLE_DARWIN", "AARCH64_APPLE_DARWIN"] {
-        command.env(format!("CARGO_TARGET_{target}_RUSTFLAGS"), &flags);
-    }
-    let programs = root().join(VENV).join("bin");
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = std::iter::once(programs).chain(std::env::split_paths(&path));
-    // The script that calls zig is named after the program that wrote it, and cargo compiles everything anew for a linker of another name.
-    command.env("CARGO_BIN_EXE_cargo-zigbuild", in_venv("cargo-zigbuild"));
-    match std::env::join_paths(folders) {
-        Ok(path) => command.env("PATH", path),
-        Err(_) => command,
     }
 }
 
