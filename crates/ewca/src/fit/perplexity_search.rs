@@ -156,7 +156,8 @@ impl PerplexitySearch {
         let next = match bounds {
             Some((lower, upper)) => {
                 let width = upper - lower;
-                let halved = self.width.is_none_or(|before| width <= 0.5 * before);
+                // The middle halves them, but for rounding.
+                let halved = self.width.is_none_or(|before| width <= 0.501 * before);
                 self.width = Some(width);
                 let inner = lower + 0.05 * width..=upper - 0.05 * width;
                 if halved && inner.contains(&(x + step)) { x + step } else { 0.5 * (lower + upper) }
