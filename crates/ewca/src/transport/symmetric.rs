@@ -17,8 +17,10 @@ use crate::parallel::StopFlag;
 /// How many steps Anderson acceleration remembers.
 const MEMORY: usize = 5;
 const STEP: f64 = 2.0 / 3.0;
-/// A pass makes the error about so much smaller: near the end it does, and one that carries for nothing costs less than two that do not.
+/// A pass makes the error about so much smaller, at the best. Among many samples, where one that carries for nothing costs more than a further pass, less is hoped for.
 const NEXT_ERROR: f64 = 0.05;
+const NEXT_ERROR_OF_MANY: f64 = 0.2;
+const MANY_SAMPLES: usize = 8192;
 /// So few columns are carried with a first pass, since a further pass may cost more.
 const FEW_COLUMNS: usize = 8;
 /// The step of the guard. The contraction of either step is proved near the solution only; this shorter one, taken after the
@@ -79,6 +81,7 @@ impl Balancer {
         limits: &Limits,
     ) -> Balanced {
         let bounds = Bounds::new(weights);
+        let next_error = if weights.len() < MANY_SAMPLES { NEXT_ERROR } else { NEXT_ERROR_OF_MANY };
         let mut f = potential;
         bounds.clamp(&mut f);
         let mut previous: Option<(Vec<f64>, Vec<f64>)> = None;
@@ -89,7 +92,7 @@ impl Balancer {
             // Carrying costs several columns more; it is left out while the plan is likely not good enough yet.
             let last_error = best.as_ref().map(|(error, ..)| *error).or(limits.first_error);
             let is_good = match (last_error, self.last_first_error) {
-                (Some(error), _) => NEXT_ERROR * error <= limits.tolerance,
+                (Some(error), _) => next_error * error <= limits.tolerance,
                 (None, Some(error)) => carried.columns() <= FEW_COLUMNS || error <= limits.tolerance,
                 (None, None) => true,
             };
