@@ -537,6 +537,11 @@ mod tests {
         close(after(&mut search, 0.9, 2.5), 0.5 * (0.9 + 2.0));
         let (_, mut search) = between(5.0);
         close(after(&mut search, 1.1, 2.5), 1.1 + 0.5 / (2.5 / 0.9));
+        // The middle halves them, whichever way it is rounded.
+        for x in [1.0 - 1e-12, 1.0 + 1e-12] {
+            let (_, mut search) = between(5.0);
+            close(after(&mut search, x, 2.5), 1.0 + 0.5 / 2.5);
+        }
         // They are forgotten with the subspace; the slope is kept.
         let (_, mut search) = between(5.0);
         search.reset_bracket();
