@@ -1,6 +1,6 @@
 //! What callers rely on: reproducible bits, resuming, stopping, weights, paths, and errors that say what to do.
 
-use crate::common::{check_fit, fixture, subspace_distance};
+use crate::common::{check_eigenvalues, check_fit, fixture, subspace_distance};
 use ewca::{
     Control, Error, Ewca, FitState, Matrix, Model, Params, Progress, Samples, Solver, Start, Termination, Unobserved,
 };
@@ -488,6 +488,19 @@ fn the_iteration_limit_holds_when_the_tolerance_is_met_at_a_saddle() {
     let model = Ewca::params(3).epsilon(40.0).tolerance(0.5).max_iterations(1).fit(&samples).unwrap();
     check_fit(&samples, &model);
     assert!(model.iterations() <= 1, "{}", model.iterations());
+}
+
+#[test]
+fn eigenvalues_are_those_of_the_plan_of_the_model_also_at_a_loose_tolerance() {
+    let x = blobs(60, 12);
+    let samples = Samples::new(&x, 60, 12).unwrap();
+    for tolerance in [1e-2, 1e-3, 1e-4] {
+        for epsilon in [10.0, 20.0, 40.0] {
+            let model = Ewca::params(3).epsilon(epsilon).tolerance(tolerance).single_start().fit(&samples).unwrap();
+            assert_eq!(model.termination(), Termination::Converged);
+            check_eigenvalues(&samples, &model);
+        }
+    }
 }
 
 #[test]

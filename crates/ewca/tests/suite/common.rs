@@ -409,7 +409,7 @@ fn check_gap(model: &Model, a: &[f64], plan: &RecomputedPlan) {
 }
 
 /// The eigenvalues of M in the span of the data, and what is said of them.
-fn check_eigenvalues(samples: &Samples<'_, f64>, model: &Model) {
+pub fn check_eigenvalues(samples: &Samples<'_, f64>, model: &Model) {
     let (n, k, a) = (samples.rows(), model.n_components(), samples.weights());
     let certificate = model.certificate();
     assert_eq!(certificate.eigenvalues.len(), k);
