@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::params::{Params, Smoothing, Start};
 use super::perplexity_search::first_epsilon;
-use super::session::{MANY_SAMPLES, Session, StartingPoint};
+use super::session::{Session, StartingPoint};
 use super::{Control, Model, Observer, Phase, Progress};
 use crate::error::Result;
 use crate::kernel::{KernelLayout, KernelOptions, neighbours_together};
@@ -16,7 +16,7 @@ use crate::matrix::Matrix;
 use crate::samples::{Samples, Span};
 use crate::subspace::polar_factor;
 use crate::team::TeamHandle;
-use crate::transport::Scalings;
+use crate::transport::{MANY_SAMPLES, Scalings};
 
 /// The fewest samples to begin with.
 const FEWEST_SAMPLES: usize = 1600;

@@ -4,10 +4,9 @@ use crate::error::{Error, Result};
 use crate::kernel::{FEWEST_SORTED_POINTS, KernelLayout};
 use crate::samples::{ALL_AXES, Data, LARGEST_GRAM, SpanShape, is_whole};
 use crate::solvers::{State, most_columns};
-use crate::transport::Balancer;
+use crate::transport::{Balancer, MANY_SAMPLES};
 
 use super::perplexity_search::rows_of_first_guess;
-use super::session::MANY_SAMPLES;
 
 /// Up to this many samples the kernel is stored: somewhat faster there than computing it anew (bench/KERNEL.md); beyond, leaving pairs out
 /// wins more.

@@ -4,14 +4,13 @@ use std::ops::RangeInclusive;
 
 use super::model::Perplexity;
 use super::params::{DEFAULT_PERPLEXITY, Params, Smoothing};
-use super::session::MANY_SAMPLES;
 use crate::error::Result;
 use crate::kernel::{Accuracy, exp_of_minus_all};
 use crate::matrix::{Matrix, dot};
 use crate::parallel;
 use crate::samples::Span;
 use crate::solvers::{Objective, Point};
-use crate::transport::{Scalings, row_entropies};
+use crate::transport::{MANY_SAMPLES, Scalings, row_entropies};
 
 /// The smallest epsilon of a search, in units of the smallest component: samples that still share something are at the same place.
 const SMALLEST_EPSILON: f64 = 1e-12;

@@ -17,10 +17,8 @@ use crate::samples::{Data, Reduction, Span};
 use crate::solvers::{Objective, Point, Solver, State};
 use crate::subspace::{Orthonormalisation, random_frame};
 use crate::team::TeamHandle;
-use crate::transport::Balancer;
+use crate::transport::{Balancer, MANY_SAMPLES};
 
-/// From so many samples on a pass takes its time: fits begin with fewer samples, and a plan may be broken off.
-pub(super) const MANY_SAMPLES: usize = 8192;
 /// Up to this many samples a fit also starts by continuation.
 pub(super) const MOST_SAMPLES_FOR_CONTINUATION: usize = 1000;
 /// The largest epsilon, in units of the largest variance: beyond it even the sum of the weights rounds too much.
@@ -263,7 +261,7 @@ impl<'a> Session<'a> {
         self.params.tolerance * if self.span.is_partial() { PARTIAL_AXES_SHARE } else { ALL_AXES_SHARE }
     }
 
-    /// Whether a plan may be broken off when the fit is to stop: where there are so many samples that passes take their time.
+    /// Whether a plan may be broken off when the fit is to stop: where passes take their time.
     pub(super) fn may_break_off_plans(&self) -> bool {
         self.span.weights.len() >= MANY_SAMPLES
     }

@@ -8,10 +8,9 @@ use crate::matrix::{Matrix, dot, hstack, orthonormal_beside, symmetric_eigen};
 use crate::parallel::StopFlag;
 use crate::samples::Span;
 use crate::subspace::random_frame;
-use crate::transport::{Balancer, Limits, Scalings};
+use crate::transport::{Balancer, Limits, MANY_SAMPLES, Scalings};
 
-/// From this many samples on, a pass for M takes so many columns at once: they are held several times over.
-const MANY_ROWS: usize = 8192;
+/// Among many samples a pass for M takes so many columns at once: they are held several times over.
 const MANY_COLUMNS: usize = 48;
 /// Up to so many samples, a pass with so many columns costs little at the end of a fit; and for a first look at M's eigenvectors there, with so many.
 const FEW_ROWS: usize = 1024;
@@ -382,7 +381,7 @@ fn ritz(basis: &Matrix, image: &Matrix) -> Result<(Vec<f64>, Matrix)> {
 
 /// How many columns the plan carries at once where M is made in so many axes.
 fn columns_of_m(samples: usize, axes: usize) -> usize {
-    if samples < MANY_ROWS { axes } else { axes.min(MANY_COLUMNS) }
+    if samples < MANY_SAMPLES { axes } else { axes.min(MANY_COLUMNS) }
 }
 
 /// Whether M is made whole where its eigenvectors are looked for.

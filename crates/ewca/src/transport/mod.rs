@@ -12,7 +12,7 @@ pub use plan::Plan;
 pub(crate) use plan::row_entropies;
 pub(crate) use scalings::Scalings;
 pub use sinkhorn::{Coupling, SinkhornLimits, sinkhorn_knopp, sinkhorn_log};
-pub(crate) use symmetric::{Balancer, Limits};
+pub(crate) use symmetric::{Balancer, Limits, MANY_SAMPLES};
 
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;

@@ -17,10 +17,11 @@ use crate::parallel::StopFlag;
 /// How many steps Anderson acceleration remembers.
 const MEMORY: usize = 5;
 const STEP: f64 = 2.0 / 3.0;
+/// From so many samples on a pass takes its time.
+pub(crate) const MANY_SAMPLES: usize = 8192;
 /// A pass makes the error about so much smaller, at the best. Among many samples, where one that carries for nothing costs more than a further pass, less is hoped for.
 const NEXT_ERROR: f64 = 0.05;
 const NEXT_ERROR_OF_MANY: f64 = 0.2;
-const MANY_SAMPLES: usize = 8192;
 /// So few columns are carried with a first pass, since a further pass may cost more.
 const FEW_COLUMNS: usize = 8;
 /// The step of the guard. The contraction of either step is proved near the solution only; this shorter one, taken after the

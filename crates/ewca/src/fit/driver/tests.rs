@@ -10,6 +10,7 @@ use crate::samples::{Reduction, Samples, Span};
 use crate::solvers::{Point, Solver};
 use crate::team::TeamHandle;
 use crate::testing::{gaussian, groups};
+use crate::transport::MANY_SAMPLES;
 
 fn state_of(params: &Params, samples: &Samples<'_>, at: usize) -> FitState {
     let mut states = Vec::new();
