@@ -13,7 +13,7 @@ use super::perplexity_search::rows_of_first_guess;
 const STORED_SAMPLES: usize = FEWEST_SORTED_POINTS;
 
 /// The most bytes of a kernel that are kept while points stay, and the most samples for which that is worth it.
-const MOST_KEPT: usize = 1 << 29;
+const MOST_KEPT: usize = 1 << 30;
 const MOST_SAMPLES_KEPT: usize = 1 << 16;
 
 /// Axes to begin with where the data have more: so many, or by the number of components. Samples that have to be read are looked at less
