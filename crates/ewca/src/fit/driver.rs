@@ -6,7 +6,7 @@ use super::state::{CONTINUATION_STEPS, Candidate, FitState, MAX_SEARCH_ROUNDS, N
 use super::{Control, Iteration, Progress, Termination};
 use crate::error::{Error, Result};
 use crate::matrix::Matrix;
-use crate::solvers::{Goal, Leading, Objective, Outcome, State};
+use crate::solvers::{Goal, Leading, Objective, Outcome, Point, State};
 use crate::subspace::{Orthonormalisation, random_frame};
 use crate::transport::Balancer;
 
@@ -21,13 +21,18 @@ const CONTINUATION_FACTOR: f64 = 4.0;
 const CONTINUATION_GRADIENT: f64 = 1e-2;
 /// How near the perplexity of the best of all starts must be to the wanted one.
 const CLOSE_PERPLEXITY: f64 = 8e-3;
-/// ... and that of a fit in some of the axes.
+/// ... that of a fit in some of the axes, and that of the best of all starts there: in all axes it is another one.
 const ROUGHLY_CLOSE_PERPLEXITY: f64 = 0.1;
+const ROUGHLY_CLOSE_STARTS: f64 = 0.5;
 /// Up to so many samples a perplexity must be so far off, on the scale of logarithms, for epsilon to be moved on the way.
 const FEW_SAMPLES: usize = 512;
 const FAR_PERPLEXITY: f64 = 0.7;
 /// How often that is looked at, in iterations.
 const FOLLOW_AFTER: usize = 4;
+/// At a relative gradient, Algorithm 1 may win so many times its square of the smallest component without there being a saddle.
+const EXPLAINED_DEFICIT: f64 = 20.0;
+/// ... up to this gradient.
+const LARGEST_GOAL: f64 = 1e-3;
 /// An end must be lower than the best one so far by this part of the variance to replace it: less is the same optimum.
 const LOWER_LOSS: f64 = 1e-10;
 
@@ -171,7 +176,7 @@ impl Session<'_> {
         let (Some(search), Some(best)) = (&mut state.search, &state.best) else { return Ok(false) };
         let perplexity = rough_perplexity(objective, &best.solver.point)?;
         // What is only the beginning of a fit in all directions may be further off.
-        let close = if state.goal >= SEARCH_GRADIENT { ROUGHLY_CLOSE_PERPLEXITY } else { CLOSE_PERPLEXITY };
+        let close = if state.goal >= SEARCH_GRADIENT { ROUGHLY_CLOSE_STARTS } else { CLOSE_PERPLEXITY };
         let next = search.next(state.epsilon, perplexity, close, smallest_epsilon(&best.solver.point));
         let distance = search.distance(perplexity);
         let nearer_one = state.nearest.take().filter(|nearest| nearest.distance < distance);
@@ -257,7 +262,7 @@ impl Session<'_> {
             if state.stage == Stage::Final && !state.searching && !is_rough {
                 let found = objective.leading(&state.solver.point)?;
                 let known = (found.values.clone(), found.eigen_deficit);
-                if found.is_saddle {
+                if found.is_saddle && !is_near_an_end(&found, &state.solver.point, goal) {
                     if limit_reached.is_some() {
                         return Ok(limit_reached);
                     }
@@ -453,6 +458,12 @@ impl Session<'_> {
         state.solver.forget();
         true
     }
+}
+
+/// Whether a gradient of `goal`, relative to each component, explains what Algorithm 1 would still win: then it is no saddle.
+fn is_near_an_end(found: &Leading, point: &Point, goal: f64) -> bool {
+    let (last, goal) = (point.variances.len() - 1, goal.min(LARGEST_GOAL));
+    found.eigen_deficit <= EXPLAINED_DEFICIT * goal * goal * found.values[last].abs().max(point.variances[last])
 }
 
 /// How near the perplexity must come to the wanted one at this stage. What is only the beginning of a fit in all directions may be further off.

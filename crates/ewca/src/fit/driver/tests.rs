@@ -361,6 +361,28 @@ fn a_start_on_its_way_to_the_best_end_is_told() {
 }
 
 #[test]
+fn what_a_rough_gradient_explains_is_no_saddle() {
+    let data = groups(40, 5);
+    let samples = Samples::new(&data, 40, 5).unwrap();
+    let point = state_of(&Ewca::params(2).epsilon(9.0).single_start(), &samples, 0).solver.point;
+    let smallest = point.variances[1];
+    // The size of the last component is its variance, or its eigenvalue where that is larger.
+    for (value, size) in [(0.5 * smallest, smallest), (-3.0 * smallest, 3.0 * smallest)] {
+        for (goal, share) in [(1e-6, 2e-11), (1e-4, 2e-7), (1e-3, 2e-5), (0.5, 2e-5)] {
+            for (factor, is_near) in [(0.99, true), (1.01, false)] {
+                let found = Leading {
+                    values: vec![2.0, value],
+                    frame: point.frame.clone(),
+                    eigen_deficit: factor * share * size,
+                    is_saddle: true,
+                };
+                assert_eq!(is_near_an_end(&found, &point, goal), is_near, "{value} {goal} {factor}");
+            }
+        }
+    }
+}
+
+#[test]
 fn with_landmarks_a_saddle_is_left_only_downwards() {
     let data = groups(40, 5);
     let samples = Samples::new(&data, 40, 5).unwrap();
