@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::matrix::{Matrix, symmetric_eigen};
 use crate::samples::Span;
 use crate::subspace::polar_factor;
-use crate::transport::Balancer;
+use crate::transport::{Balancer, MANY_SAMPLES};
 
 /// Steps that are remembered.
 const MEMORY: usize = 12;
@@ -29,7 +29,13 @@ const JUMP_ERROR: f64 = 1e-2;
 
 /// How far a frame of more than so many numbers may move, as a Frobenius norm, before what is remembered is made tangent again.
 const SMALL_FRAME: usize = 4096;
-const LONGEST_MOVE: f64 = 0.02;
+const LONGEST_MOVE: f64 = 0.2;
+
+/// The marginal error of a plan, as a part of the overall gradient; and among many samples.
+const PLAN_PART: f64 = 0.1;
+const PLAN_PART_OF_MANY: f64 = 0.2;
+/// A gradient of so many times the least error of a plan in single precision is told by such plans.
+const TOLD_GRADIENT: f64 = 4.0;
 
 /// What it remembers is the curvature seen so far: pairs of steps and gradient changes, moved along by projection.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -55,9 +61,12 @@ struct Pair {
 }
 
 /// Inner accuracy: a tenth of the overall gradient is enough for the gradient to be a descent direction and for the memory to
-/// stay meaningful.
-fn plan_tolerance(overall_gradient: f64, floor: f64) -> f64 {
-    (0.1 * overall_gradient).min(1e-2).max(floor)
+/// stay meaningful; a fifth among many samples, where that saves a pass in nearly every iteration. Less will do while single precision, which can tell
+/// errors from `single` on, can tell the gradient.
+fn plan_tolerance(overall_gradient: f64, floor: f64, single: Option<f64>, samples: usize) -> f64 {
+    let part = if samples < MANY_SAMPLES { PLAN_PART } else { PLAN_PART_OF_MANY };
+    let told = single.filter(|single| overall_gradient >= TOLD_GRADIENT * single).unwrap_or(0.0);
+    (part * overall_gradient).min(1e-2).max(floor).max(told)
 }
 
 impl Algorithm for Lbfgs {
@@ -89,9 +98,11 @@ impl Lbfgs {
         plan_floor: f64,
     ) -> Result<Outcome> {
         // A plan that is less accurate than the gradient is small says nothing about descent.
+        let (single, samples) = (objective.single_precision_from(point), point.potential.len());
+        let tolerance_at = |gradient: f64| plan_tolerance(gradient, plan_floor, single, samples);
         while point.marginal_error > point.overall_gradient.max(plan_floor) {
-            let (error, tolerance) = (point.marginal_error, plan_tolerance(point.overall_gradient, plan_floor));
-            point.tighten(objective, balancer, tolerance);
+            let error = point.marginal_error;
+            point.tighten(objective, balancer, tolerance_at(point.overall_gradient));
             if point.marginal_error >= error {
                 break;
             }
@@ -122,10 +133,10 @@ impl Lbfgs {
                 Ok(Trial { loss: point.loss, slope: point.gradient.dot(&direction), point })
             })
         };
-        let tolerance = plan_tolerance(point.overall_gradient, plan_floor);
+        let tolerance = tolerance_at(point.overall_gradient);
         let mut accepted = search(objective, tolerance)?;
         // What single precision does not see, double precision may.
-        if let (None, Some(single)) = (&accepted, objective.single_precision_from(point))
+        if let (None, Some(single)) = (&accepted, single)
             && tolerance >= single
         {
             accepted = search(objective, 0.5 * single)?;
@@ -333,9 +344,18 @@ mod tests {
     use crate::subspace::random_frame;
 
     #[test]
-    fn plans_are_ten_times_as_accurate_as_the_gradient_is_small() {
-        for (gradient, floor, wanted) in [(1e-3, 1e-9, 1e-4), (1.0, 1e-9, 1e-2), (1e-9, 1e-7, 1e-7)] {
-            assert!((plan_tolerance(gradient, floor) / wanted - 1.0).abs() < 1e-12);
+    fn plans_are_as_accurate_as_the_gradient_is_small() {
+        for (gradient, floor, single, samples, wanted) in [
+            (1e-3, 1e-9, None, MANY_SAMPLES - 1, 1e-4),
+            (1e-3, 1e-9, None, MANY_SAMPLES, 2e-4),
+            (1.0, 1e-9, None, 100, 1e-2),
+            (1e-9, 1e-7, None, 100, 1e-7),
+            // Single precision tells a gradient of 4 times its error, and not one of 3.
+            (1e-3, 1e-9, Some(1e-7), 100, 1e-4),
+            (4.1e-7, 1e-9, Some(1e-7), 100, 1e-7),
+            (3e-7, 1e-9, Some(1e-7), 100, 3e-8),
+        ] {
+            assert!((plan_tolerance(gradient, floor, single, samples) / wanted - 1.0).abs() < 1e-12, "{gradient}");
         }
     }
 

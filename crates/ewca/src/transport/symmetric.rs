@@ -21,7 +21,7 @@ const STEP: f64 = 2.0 / 3.0;
 pub(crate) const MANY_SAMPLES: usize = 8192;
 /// A pass makes the error about so much smaller, at the best. Among many samples, where one that carries for nothing costs more than a further pass, less is hoped for.
 const NEXT_ERROR: f64 = 0.05;
-const NEXT_ERROR_OF_MANY: f64 = 0.2;
+const NEXT_ERROR_OF_MANY: f64 = 0.1;
 /// So few columns are carried with a first pass, since a further pass may cost more.
 const FEW_COLUMNS: usize = 8;
 /// The step of the guard. The contraction of either step is proved near the solution only; this shorter one, taken after the
