@@ -571,6 +571,31 @@ fn all_starts_are_made_again_until_the_perplexity_is_met_or_rounds_are_out() {
 }
 
 #[test]
+fn rough_starts_in_some_of_the_axes_are_made_again_only_far_from_the_perplexity() {
+    let data = groups(20, 4);
+    let samples = Samples::new(&data, 20, 4).unwrap();
+    let params = Ewca::params(2).perplexity(3.0).restarts(1);
+    let good = state_of(&params, &samples, 0);
+    with_run(&samples, &params, |run| {
+        let mut objective = run.objective();
+        let here = perplexity(&mut objective, &good.solver.point).unwrap().overall;
+        let end = Candidate {
+            solver: run.begun_at(good.solver.point.clone()),
+            termination: Termination::Converged,
+            attempt: 0,
+            iterations: 3,
+            leading: None,
+        };
+        for (goal, off, again) in [(3e-2, 0.45, false), (3e-2, 0.55, true), (1e-4, 0.02, true), (1e-4, 5e-3, false)] {
+            let search = Some(PerplexitySearch::new(here * f64::exp(off), 20.0, 1.0));
+            let mut state = FitState { goal, search, best: Some(end.clone()), ends: vec![1.0], ..good.clone() };
+            let moved = run.epsilon_moved_after_all_starts(&mut objective, &mut state).unwrap();
+            assert_eq!(moved, again, "{goal} {off}");
+        }
+    });
+}
+
+#[test]
 fn the_nearest_of_all_ends_is_come_back_to_where_no_epsilon_helps() {
     let data = groups(20, 4);
     let samples = Samples::new(&data, 20, 4).unwrap();
