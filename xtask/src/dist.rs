@@ -40,6 +40,8 @@ enum Started {
 
 const QEMU: Started =
     Started::With(&["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"], &["qemu-user", "libc6-arm64-cross"]);
+/// The linker and C compiler of the wheel for Windows, and the package of Debian that it is in.
+const MINGW: (&str, &str) = ("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64");
 const WINE: Started = Started::With(&["wine"], &["wine", "wine64"]);
 
 const PLATFORMS: [Platform; 7] = [
@@ -133,6 +135,10 @@ fn native_program() -> Result<PathBuf, String> {
 }
 
 impl Platform {
+    fn is_windows(&self) -> bool {
+        self.target.contains("windows")
+    }
+
     fn program(&self) -> Result<PathBuf, String> {
         let (name, dotted) = (self.target, self.glibc.map_or(String::new(), |version| format!(".{version}")));
         run(&["rustup", "target", "add", name])?;
@@ -180,13 +186,24 @@ impl Platform {
             fs::copy(root().join(document), folder.join(document)).map_err(failed)?;
         }
         copy_folder(&root().join(MANUAL), &folder.join("share")).map_err(failed)?;
-        let kind = if self.target.contains("windows") { "zip" } else { "gztar" };
+        let kind = if self.is_windows() { "zip" } else { "gztar" };
         run(&[&in_venv("python"), "xtask/dist/pack.py", "archive", &folder.to_string_lossy(), kind])?;
         fs::remove_dir_all(&folder).map_err(failed)
     }
 
     fn wheel(&self, dist: &Path) -> Result<(), String> {
-        let mut maturin = command(&[&in_venv("maturin"), "build", "--profile", &profile(), "--locked", "--zig"]);
+        let mut maturin = command(&[&in_venv("maturin"), "build", "--profile", &profile(), "--locked"]);
+        if self.is_windows() {
+            // With zig maturin asks the linker for a function of the module's whole name, `PyInit_ewca._ewca`, and there is none.
+            let what = format!("the wheel for {}", self.target);
+            if run_quietly(&[MINGW.0, "--version"]).is_err()
+                && let Err(why) = tools::install(&what, &[MINGW.1])
+            {
+                return tools::leave_out(&what, &why);
+            }
+        } else {
+            maturin.arg("--zig");
+        }
         maturin.args(["--target", self.target, "--compatibility", self.wheel, "--out"]).arg(dist);
         // One wheel for all versions of Python: none of them needs to be there.
         maturin.args(["--interpreter", "python3.9"]);
