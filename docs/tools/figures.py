@@ -1,12 +1,14 @@
 """Which measured tables and figures are older than the code they measure: `cargo xtask figures`.
 
 `bench/made.json` says of each document by which command it is made, which folders and files it measures, and what was in these when it was made
-(the ids that git gives to their contents). Where the contents have changed since, the numbers may have changed too; whether they have, only the command can
-tell. After running it, `cargo xtask figures --made FILE...` notes the present contents.
+(a digest of their contents, without the unit tests of Rust, which change no number). Where the contents have changed since, the numbers may have changed
+too; whether they have, only the command can tell. After running it, `cargo xtask figures --made FILE...` notes the present contents.
 """
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import json
 import subprocess
 import sys
@@ -20,9 +22,25 @@ def git(*words: str) -> str:
     return subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=True).stdout.strip()
 
 
+def is_unit_test(file: str) -> bool:
+    return file.endswith("tests.rs")
+
+
+def without_tests(source: str) -> str:
+    """Rust's source without the module of tests at its end."""
+    return source.partition("\n#[cfg(test)]\nmod tests {")[0]
+
+
+@functools.cache
 def contents(path: str, at: str = "HEAD") -> str:
-    """The id of what is in a file or folder; it changes with any byte, and only then."""
-    return git("rev-parse", f"{at}:{path}")
+    """A digest of what is in a file or folder; it changes with any byte outside unit tests, and only then."""
+    digest = hashlib.sha256()
+    for file in git("ls-tree", "-r", "--name-only", "--full-tree", at, path).splitlines():
+        if not is_unit_test(file):
+            id = git("rev-parse", f"{at}:{file}")
+            bytes = without_tests(git("cat-file", "blob", id)).encode() if file.endswith(".rs") else id.encode()
+            digest.update(file.encode() + b"\0" + hashlib.sha256(bytes).digest())
+    return digest.hexdigest()
 
 
 def entries() -> dict[str, dict]:

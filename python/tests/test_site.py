@@ -272,6 +272,25 @@ def test_a_document_is_old_when_what_it_measures_has_changed():
     assert figures.changed({"measures": {"crates/ewca/src": "0" * 40}}) == ["crates/ewca/src"]
 
 
+def test_a_document_stays_new_when_only_unit_tests_change(tmp_path, monkeypatch):
+    def contents(**files):
+        for name, text in files.items():
+            (tmp_path / "src" / f"{name}.rs").write_text(text)
+        figures.git("add", "-A")
+        figures.contents.cache_clear()
+        return figures.contents("src", figures.git("write-tree"))
+
+    (tmp_path / "src").mkdir()
+    monkeypatch.setattr(figures, "ROOT", tmp_path)
+    figures.git("init", "--quiet")
+    code, tests = "pub fn f() {}\n", "\n#[cfg(test)]\nmod tests {\n    // some\n}\n"
+    before = contents(a=code + tests, b=code)
+    assert contents(a=code + tests.replace("some", "more"), tests="fn g() {}") == before
+    assert contents(a=code.replace("f", "g") + tests) != before
+    assert contents(a=code + tests) == before
+    assert contents(c=code) != before
+
+
 # --- The tools of the site.
 
 
