@@ -1,10 +1,10 @@
 //! One pass over the Gaussian kernel: `kernel-pass POINTS DIMENSIONS COLUMNS SINGLE REPEATS < scores.f64` prints JSON with seconds of
-//! each repeat, the row sums' checksum and the machine's peak. Scores come as little-endian f64, row by row.
+//! each repeat, the row sums' checksum, the vectors that were used and the machine's peak. Scores come as little-endian f64, row by row.
 
 use std::io::Read;
 use std::time::Instant;
 
-use ewca::{Accuracy, KernelLayout, KernelOptions, Matrix, Peak};
+use ewca::{Accuracy, KernelLayout, KernelOptions, Matrix, Peak, Simd};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<usize> = std::env::args().skip(1).map(|word| word.parse()).collect::<Result<_, _>>()?;
@@ -38,9 +38,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     });
     let multiply_adds: f64 = peaks.iter().map(|peak| peak.multiply_adds).sum();
     let exponentials: f64 = peaks.iter().map(|peak| peak.exponentials).sum();
+    let simd = Simd::chosen().map_or("none", Simd::name);
     println!(
         "{}",
-        serde_json::json!({ "seconds": seconds, "sum": sum, "multiply_adds": multiply_adds, "exponentials": exponentials })
+        serde_json::json!({
+            "seconds": seconds, "sum": sum, "simd": simd, "multiply_adds": multiply_adds, "exponentials": exponentials
+        })
     );
     Ok(())
 }

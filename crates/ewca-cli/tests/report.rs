@@ -161,9 +161,8 @@ fn the_peak_of_memory_is_predicted_with_a_report() {
         shop.write(file, common::numbers(rows, 40));
         let arguments = ["fit", file, "-k", "5", "--epsilon", "20", "--max-iterations", "1", "--threads", "2", "-v"];
         let run = shop.run(&[&arguments[..], &["--report", "r.html", "-o", &file[..2]]].concat());
-        let line = run.out.lines().find(|line| line.trim().starts_with("memory")).unwrap_or_else(|| panic!("{run:?}"));
-        let sizes: Vec<f64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-        (sizes[0], sizes[1..].iter().sum::<f64>())
+        let (peak, expected, kept) = common::memory_told(&run.out);
+        (peak, expected + kept)
     };
     // As in memory.rs: what a program without optimisation takes more on the least of tables is forgiven.
     let (least, expected) = peaks("least.csv", 20);

@@ -295,9 +295,10 @@ impl ConsoleSummary<'_> {
         );
         if let Some(peak) = process_bytes("VmHWM") {
             let Expected { peak: expected, kept } = self.memory;
-            let kept =
-                if kept > 0 { format!(", and up to {} to store the kernel", bytes(kept)) } else { String::new() };
-            line(&mut text, "memory", &format!("{} at most; {} expected{kept}", bytes(peak), bytes(expected)));
+            line(&mut text, "memory", &format!("{} at most; {} expected", bytes(peak), bytes(expected)));
+            if kept > 0 {
+                line(&mut text, "", &format!("and up to {} to keep the kernel", bytes(kept)));
+            }
         }
         text
     }

@@ -174,3 +174,26 @@ pub fn gzipped(text: &str) -> Vec<u8> {
 pub fn exists(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
+
+/// The memory that a fit with -v tells of, in MiB: at most, expected, and what of the kernel may be kept beside that.
+pub fn memory_told(out: &str) -> (f64, f64, f64) {
+    // memory 20 MiB at most; 18 MiB expected
+    //        and up to 100 MiB to keep the kernel
+    let mut lines = out.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let words = lines.find(|words| words.first() == Some(&"memory")).unwrap_or_else(|| panic!("{out}"));
+    let kept = match lines.next().as_deref() {
+        Some(["and", "up", "to", number, unit, ..]) => mebibytes(number, unit),
+        _ => 0.0,
+    };
+    (mebibytes(words[1], words[2]), mebibytes(words[5], words[6]), kept)
+}
+
+fn mebibytes(number: &str, unit: &str) -> f64 {
+    let unit = match unit {
+        "KiB" => 1.0 / 1024.0,
+        "MiB" => 1.0,
+        "GiB" => 1024.0,
+        other => panic!("{other}"),
+    };
+    number.parse::<f64>().unwrap() * unit
+}

@@ -1,16 +1,12 @@
 //! What a fit will need, known before it starts.
 
 use crate::error::{Error, Result};
-use crate::kernel::{FEWEST_SORTED_POINTS, KernelLayout};
+use crate::kernel::KernelLayout;
 use crate::samples::{ALL_AXES, Data, LARGEST_GRAM, SpanShape, is_whole};
 use crate::solvers::{State, most_columns};
 use crate::transport::{Balancer, MANY_SAMPLES};
 
 use super::perplexity_search::rows_of_first_guess;
-
-/// Up to this many samples the kernel is stored: somewhat faster there than computing it anew (bench/KERNEL.md); beyond, leaving pairs out
-/// wins more.
-const STORED_SAMPLES: usize = FEWEST_SORTED_POINTS;
 
 /// The most bytes of a kernel that are kept while points stay, and the most samples for which that is worth it.
 const MOST_KEPT: usize = 1 << 30;
@@ -60,13 +56,12 @@ impl Shape {
     }
 }
 
-/// The memory that a fit takes, whether its kernel is stored, and the most axes that it works with.
+/// The memory that a fit takes, and the most axes that it works with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MemoryPlan {
     /// What it needs.
     pub bytes: usize,
-    pub store_kernel: bool,
-    /// What it may take beside that, to keep what is computed of a kernel that is not stored while points stay.
+    /// What it may take beside that, to keep what is computed of a kernel while points stay.
     pub kept_bytes: usize,
     pub axes: usize,
 }
@@ -83,13 +78,12 @@ pub(crate) fn plan(shape: &Shape, budget: Option<usize>) -> Result<MemoryPlan> {
         false => ALL_AXES,
     };
     let mut axes = if order <= all && !shape.streamed { order } else { leading.min(order) };
-    let need = |axes, store| most_at_once(shape, axes, store).saturating_mul(8);
+    let need = |axes| most_at_once(shape, axes).saturating_mul(8);
     // Fewer axes are better than none; but a subspace needs room to turn.
-    while shape.streamed && need(axes, false) > limit && axes > 2 * k {
+    while shape.streamed && need(axes) > limit && axes > 2 * k {
         axes = (axes * 3 / 4).max(2 * k);
     }
-    let store_kernel = n <= STORED_SAMPLES && shape.few_landmarks().is_none() && need(axes, true) <= limit;
-    let bytes = need(axes, store_kernel);
+    let bytes = need(axes);
     if bytes > limit {
         let cause = if shape.features > n { "samples or features" } else { "features" };
         return Err(Error::Memory { needed: bytes, budget: limit, cause });
@@ -97,18 +91,18 @@ pub(crate) fn plan(shape: &Shape, budget: Option<usize>) -> Result<MemoryPlan> {
     let kept_bytes = kept_bytes(n, shape.landmarks, limit - bytes);
     // No limit where all are wanted: the rank of the data decides.
     let axes = if axes == order { usize::MAX } else { axes };
-    Ok(MemoryPlan { bytes, store_kernel, kept_bytes, axes })
+    Ok(MemoryPlan { bytes, kept_bytes, axes })
 }
 
 /// How many of the bytes that are `left` may be taken to keep what is computed of a kernel.
 pub(crate) fn kept_bytes(samples: usize, landmarks: Option<usize>, left: usize) -> usize {
     let is_exact = landmarks.is_none_or(|landmarks| landmarks >= samples);
-    let is_kept = is_exact && (STORED_SAMPLES + 1..=MOST_SAMPLES_KEPT).contains(&samples);
+    let is_kept = is_exact && samples <= MOST_SAMPLES_KEPT;
     if is_kept { KernelLayout::most_kept(samples).min(MOST_KEPT).min(left) } else { 0 }
 }
 
 /// The most numbers that are held at once: during the reduction, or at the end, when M is made and taken apart.
-fn most_at_once(shape: &Shape, axes: usize, store_kernel: bool) -> usize {
+fn most_at_once(shape: &Shape, axes: usize) -> usize {
     let times = usize::saturating_mul;
     let &Shape { samples: n, own, features: d, components: k, .. } = shape;
     let (order, not_in_memory) = (shape.order(), shape.not_in_memory);
@@ -117,12 +111,12 @@ fn most_at_once(shape: &Shape, axes: usize, store_kernel: bool) -> usize {
     // When M is taken apart, what the plan carried is gone.
     let carried = times(if n < MANY_SAMPLES { own } else { n }, times(most_columns(n, axes, k), 4));
     let landmarks = shape.few_landmarks().map_or(0, |few| KernelLayout::landmark_bytes(few, k.max(axes.min(48))) / 8);
-    let finish = [carried.max(span.eigen), KernelLayout::bytes(n, k, store_kernel) / 8, landmarks];
+    let finish = [carried.max(span.eigen), KernelLayout::bytes(n, k) / 8, landmarks];
     // Rows of distances by which the first epsilon is guessed.
     let guess = [times(n, rows_of_first_guess(n))];
     // The fit of a fifth of the samples that comes first: its data, its coordinates, its kernel.
     let few = if n < MANY_SAMPLES { 0 } else { n.div_ceil(5) };
-    let kernel = KernelLayout::bytes(few, k, few <= STORED_SAMPLES) / 8;
+    let kernel = KernelLayout::bytes(few, k) / 8;
     let coarse = [times(times(few, axes), 6), if few > 0 { kernel } else { 0 }];
     let always = [
         span.products,
@@ -159,11 +153,11 @@ mod tests {
     fn numbers_that_are_held_at_once_are_counted() {
         // Most at the end, for so few: basis, coordinates five times, and the kernel; beside them loadings, scores, what is kept of each
         // sample, and frames.
-        let kernel = KernelLayout::bytes(100, 2, true) / 8;
+        let kernel = KernelLayout::bytes(100, 2) / 8;
         let always = 20 * 1024 * rooms() + 3 * 40 + 9 * 200 + 48 * 100 + 40 * 40;
         assert_eq!(numbers(&shape(100, 20, 2)), always + 400 + 5 * 2000 + kernel);
         // Most at the end: basis, coordinates five times, and the kernel.
-        let kernel = KernelLayout::bytes(4000, 3, false) / 8;
+        let kernel = KernelLayout::bytes(4000, 3) / 8;
         let always = 30 * 1024 * rooms() + 3 * 90 + 9 * 12_000 + 48 * 4000 + 40 * 90;
         assert_eq!(numbers(&shape(4000, 30, 3)), always + 900 + 5 * 120_000 + kernel);
         // More features than samples: the Gram matrix is between samples, and coordinates come with its eigenvectors.
@@ -171,43 +165,31 @@ mod tests {
         let always = 200 * 1024 * rooms() + 3 * 20_000 + 9 * 800 + 48 * 200 + 40 * 800;
         assert_eq!(numbers(&shape(200, 5000, 4)), always + 9 * 40_000 + 200 * 655 * threads);
         // A larger Gram matrix is one for all threads; its eigenvectors take five times as much.
-        let kernel = KernelLayout::bytes(1000, 5, true) / 8;
+        let kernel = KernelLayout::bytes(1000, 5) / 8;
         let always = 512 * 1024 * rooms() + 3 * 2560 + 9 * 5000 + 48 * 1000 + 40 * 2560;
         assert_eq!(numbers(&shape(1000, 512, 5)), always + 512 * 512 + 512_000 + 4 * 512_000 + kernel);
         // Many of both: 256 axes, ten times a basis, strips, and coordinates twice; then steps in all features.
         let always = (1 << 19) * rooms() + 3 * 30_000 + 9 * 60_000 + 48 * 20_000 + 40 * 30_000;
         let many = shape(20_000, 10_000, 3);
         assert_eq!(numbers(&many), always + 10 * 2_560_000 + 256 * 4096 + 2 * 5_120_000);
-        let MemoryPlan { store_kernel, axes, .. } = plan(&many, None).unwrap();
-        assert_eq!((store_kernel, axes), (false, 256));
+        assert_eq!(plan(&many, None).unwrap().axes, 256);
         assert_eq!(plan(&shape(20_000, 10_000, 100), None).unwrap().axes, 400);
         assert_eq!(plan(&shape(20_000, 2000, 10), None).unwrap().axes, 64);
         assert_eq!(plan(&shape(20_000, 2000, 50), None).unwrap().axes, 224);
         // With many samples a fit of a fifth of them comes first: six times its coordinates, and its kernel.
         for n in [20_000, 40_000] {
             let always = 100 * 1024 * rooms() + 3 * 200 + 9 * 2 * n + 48 * n + 40 * 200;
-            let kernel = KernelLayout::bytes(n / 5, 2, false) / 8;
+            let kernel = KernelLayout::bytes(n / 5, 2) / 8;
             assert_eq!(numbers(&shape(n, 100, 2)), always + 10_000 + 100 * n + 6 * 100 * (n / 5) + kernel);
         }
         // Where M is made whole, by 48 columns at a time, the end takes more.
         let always = 48 * 1024 * rooms() + 3 * 96 + 9 * 2 * 40_000 + 48 * 40_000 + 40 * 96;
-        let kernel = KernelLayout::bytes(40_000, 2, false) / 8;
+        let kernel = KernelLayout::bytes(40_000, 2) / 8;
         assert_eq!(numbers(&shape(40_000, 48, 2)), always + 48 * 48 + 48 * 40_000 + 4 * 48 * 40_000 + kernel);
     }
 
     #[test]
-    fn the_kernel_is_stored_where_it_is_small_and_fits() {
-        let stored = |samples: usize, budget| plan(&shape(samples, 30, 2), budget).unwrap().store_kernel;
-        assert!(stored(1024, None) && !stored(1025, None));
-        let enough = plan(&shape(1024, 30, 2), None).unwrap().bytes;
-        assert!(stored(1024, Some(enough)) && !stored(1024, Some(enough - 1)));
-        let few = Shape { landmarks: Some(500), ..shape(1000, 30, 2) };
-        let many = Shape { landmarks: Some(1000), ..shape(1000, 30, 2) };
-        assert!(!plan(&few, None).unwrap().store_kernel && plan(&many, None).unwrap().store_kernel);
-    }
-
-    #[test]
-    fn what_is_computed_is_kept_where_it_is_not_stored_and_there_is_room() {
+    fn what_is_computed_is_kept_where_there_is_room() {
         let of = |shape: &Shape, budget| plan(shape, budget).unwrap();
         let many = shape(5000, 30, 2);
         let MemoryPlan { bytes, kept_bytes, .. } = of(&many, None);
@@ -220,8 +202,8 @@ mod tests {
         assert!(plan(&many, Some(bytes - 1)).is_err());
         assert_eq!(of(&shape(MOST_SAMPLES_KEPT, 30, 2), None).kept_bytes, MOST_KEPT);
         assert_eq!(of(&shape(MOST_SAMPLES_KEPT + 1, 30, 2), None).kept_bytes, 0);
-        assert_eq!(of(&shape(1024, 30, 2), None).kept_bytes, 0);
-        assert_eq!(of(&Shape { landmarks: Some(800), ..many }, None).kept_bytes, 0);
+        let landmarks = |count: usize| of(&Shape { landmarks: Some(count), ..many }, None).kept_bytes;
+        assert_eq!((landmarks(4999), landmarks(5000)), (0, kept_bytes));
     }
 
     #[test]
@@ -238,13 +220,13 @@ mod tests {
         let whole = plan(&streamed, None).unwrap();
         assert_eq!((whole.axes, plan(&shape(1000, 300, 10), None).unwrap().axes), (256, usize::MAX));
         let axes = |budget| plan(&streamed, Some(budget)).map(|plan| plan.axes);
-        let unstored = |axes| 8 * most_at_once(&streamed, axes, false);
-        assert_eq!(axes(unstored(256)), Ok(256));
-        assert_eq!(axes(unstored(256) - 1), Ok(192));
-        assert_eq!(axes(unstored(192) - 1), Ok(144));
-        assert_eq!(axes(unstored(20)), Ok(20));
-        let refused = axes(unstored(20) - 1).unwrap_err();
-        assert_eq!(refused, Error::Memory { needed: unstored(20), budget: unstored(20) - 1, cause: "features" });
+        let needed = |axes| 8 * most_at_once(&streamed, axes);
+        assert_eq!(axes(needed(256)), Ok(256));
+        assert_eq!(axes(needed(256) - 1), Ok(192));
+        assert_eq!(axes(needed(192) - 1), Ok(144));
+        assert_eq!(axes(needed(20)), Ok(20));
+        let refused = axes(needed(20) - 1).unwrap_err();
+        assert_eq!(refused, Error::Memory { needed: needed(20), budget: needed(20) - 1, cause: "features" });
         // Samples in memory are not reduced further: they are refused, and more features than samples are named too.
         let refused = plan(&shape(100, 3000, 2), Some(1000)).unwrap_err();
         assert!(matches!(refused, Error::Memory { cause: "samples or features", budget: 1000, .. }));
@@ -261,7 +243,7 @@ mod tests {
         // Order by the features, as in a team, and coordinates of its own samples.
         let shared = Shape { own: 100, not_in_memory: true, ..shape(1000, 2000, 2) };
         let always = (1 << 19) * rooms() + 3 * 4000 + 9 * 2000 + 48 * 1000 + 40 * 4000;
-        let kernel = KernelLayout::bytes(1000, 2, true) / 8;
+        let kernel = KernelLayout::bytes(1000, 2) / 8;
         assert_eq!(numbers(&shared), always + 4_000_000 + 200_000 + 5 * 4_000_000 + kernel);
     }
 }

@@ -184,8 +184,8 @@ impl Params {
         self
     }
 
-    /// Whether plans that need not be accurate yet are solved in single precision, which is about twice as fast where the kernel is
-    /// not stored (from 1025 samples on). The certificate is that of a plan in double precision all the same. On by default.
+    /// Whether plans that need not be accurate yet are solved in single precision, which is about twice as fast among more than 1024
+    /// samples, and else not done. The certificate is that of a plan in double precision all the same. On by default.
     pub fn single_precision(mut self, single: bool) -> Self {
         self.single_precision = single;
         self

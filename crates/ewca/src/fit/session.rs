@@ -83,7 +83,6 @@ pub(super) struct Session<'a> {
     pub(super) begun: Instant,
     /// What the kernel had taken before it.
     pub(super) kernel_before: Duration,
-    pub(super) store_kernel: bool,
     pub(super) kept_bytes: usize,
     layout: OnceCell<KernelLayout>,
     pub(super) fingerprint: u64,
@@ -126,7 +125,6 @@ impl<'a> Session<'a> {
             reduction: clock.elapsed(),
             begun: Instant::now(),
             kernel_before: Duration::ZERO,
-            store_kernel: memory.store_kernel,
             kept_bytes: memory.kept_bytes,
             layout: OnceCell::new(),
         })
@@ -225,7 +223,6 @@ impl<'a> Session<'a> {
             // Samples stand together by their principal components: where they are in the subspace is not much different.
             let layout_points = self.span.leading_axes(self.params.components);
             let options = KernelOptions {
-                store: self.store_kernel,
                 keep_far_pairs: !self.params.skip_far_pairs,
                 kept_bytes: self.kept_bytes,
                 landmarks: self.params.landmarks.filter(|m| *m < layout_points.rows()),
@@ -235,7 +232,7 @@ impl<'a> Session<'a> {
         Objective {
             span: self.span.clone(),
             kernel: layout.again(),
-            // Among few samples the kernel is as fast in double precision: it is stored, unless it is shared. Landmarks are always in double.
+            // Among few samples passes are as fast in double precision. Landmarks are always in double.
             single: self.params.single_precision
                 && self.span.weights.len() > FEWEST_SORTED_POINTS
                 && layout.landmarks().is_none(),

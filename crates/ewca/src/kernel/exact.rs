@@ -1,8 +1,7 @@
 //! Passes over all pairs of points that matter.
 //!
 //! Points stand in blocks (`arrange`), and a pass goes over pairs of blocks: K is symmetric, so that each pair is computed once and
-//! serves both its blocks. The kernel is stored (small n), or what a pass computes is kept for the next one as far as there is room; all of this
-//! gives the same bits. Pairs that are
+//! serves both its blocks. What a pass computes is kept for the next one as far as there is room, which gives the same bits. Pairs that are
 //! too far apart to matter are left out, and a bound of what was left out is kept.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::arrange::{Arrangement, LEAF, tournament};
 use super::bounds::{Moves, TileDistances};
 use super::lanes::Element;
-use super::tile::{Fill, KeptTiles, Multiply, Pair, Reach, TILE};
+use super::tile::{KeptTiles, Multiply, Pair, Reach, TILE};
 use super::{Accuracy, EXP_COST, Method, Points};
 use crate::matrix::Matrix;
 use crate::parallel;
@@ -39,44 +38,21 @@ pub(super) struct Exact {
     single: Option<Vec<f32>>,
     /// How far tiles are apart, where some may be left out.
     near: Option<(Arc<TileDistances>, Moves)>,
-    /// K, pair of blocks by pair of blocks, when it is stored.
-    stored: Option<Vec<Vec<f64>>>,
     /// Tiles that passes have computed, where they are kept.
     kept: Option<Kept>,
 }
 
-/// The memory of a kernel, to be used again at other points.
-#[derive(Debug, Default)]
-pub(super) struct Room {
-    stored: Option<Vec<Vec<f64>>>,
-    kept: Option<Kept>,
-}
-
 impl Exact {
-    /// Of these points; `room` is what a kernel before this one has left.
-    pub fn new(points: &Points, near: Option<(Arc<TileDistances>, Moves)>, room: Room) -> Self {
-        let shared = &points.shared;
-        let Room { stored: room, mut kept } = room;
+    /// At other points than those of `kept`, of which only the room is used again.
+    pub fn new(near: Option<(Arc<TileDistances>, Moves)>, mut kept: Option<Kept>) -> Self {
         kept.iter_mut().for_each(Kept::forget);
-        let stored = shared.store.then(|| {
-            let pairs: Vec<(usize, usize)> = tournament(shared.arrangement.blocks.len()).collect();
-            let mut stored = room.unwrap_or_default();
-            stored.resize_with(pairs.len(), Vec::new);
-            let work = points.scaled.len() * shared.arrangement.stride * (points.dimensions + EXP_COST) / 2;
-            parallel::for_chunks(&mut stored, 1, work, |at, tile| {
-                let pair = points.pair(pairs[at], &points.scaled);
-                tile[0].resize(pair.rows.len() * pair.columns.len(), 0.0);
-                f64::dispatch(Fill { pair, out: &mut tile[0] });
-            });
-            stored
-        });
-        Self { accuracy: Accuracy::default(), single: None, near, stored, kept }
+        Self { accuracy: Accuracy::default(), single: None, near, kept }
     }
 
     /// Makes room for tiles in the precision of the passes to come. What was kept in double precision at these points stays, since it is dearer.
     fn keep(&mut self, points: &Points) {
         let (blocks, bytes) = (points.shared.arrangement.blocks.len(), points.shared.kept_bytes);
-        if bytes == 0 || self.stored.is_some() {
+        if bytes == 0 {
             return;
         }
         self.kept = match (self.kept.take(), self.single.is_some()) {
@@ -112,8 +88,6 @@ impl Exact {
         // Every so-many-th pair: each process gets its share of the near and of the far ones, and the same ones in every pass.
         let (rank, size) = (shared.member.rank(), shared.member.size());
         let own: Vec<_> = pairs.into_iter().filter(|&(i, j, _)| pair_number(i, j) % size == rank).collect();
-        // Where K is stored, its tiles are numbered as in a whole tournament: with few points no pair is left out.
-        let numbers = (self.stored.is_some() && !with_cost).then(|| tile_numbers(blocks.len()));
         let of_pair =
             (shared.arrangement.stride / blocks.len().max(1)).pow(2) * (columns + points.dimensions + EXP_COST);
         let mut computed = 0;
@@ -128,7 +102,6 @@ impl Exact {
                 let mut tiles = kept.filter(|_| !with_cost).map(|kept| kept.tiles(i, j, &pair));
                 E::dispatch(Multiply {
                     pair,
-                    stored: tile_of(&self.stored, &numbers, i * blocks.len() + j),
                     right: &placed,
                     count,
                     with_cost,
@@ -162,7 +135,7 @@ impl Exact {
 
 /// Tiles of K, kept for further passes over the same points.
 #[derive(Debug)]
-enum Kept {
+pub(super) enum Kept {
     Single(KeptPairs<f32>),
     Double(KeptPairs<f64>),
 }
@@ -179,7 +152,7 @@ impl Kept {
 
 /// The tiles of pairs of blocks. Which of them find room may depend on who comes first; K is the same.
 #[derive(Debug)]
-struct KeptPairs<E> {
+pub(super) struct KeptPairs<E> {
     /// By their numbers.
     pairs: Vec<Mutex<KeptTiles<E>>>,
     /// Bytes that are left for further pairs.
@@ -300,11 +273,11 @@ impl Method for Exact {
 
     fn exact(&self, points: &Points, right: &Matrix, u: &[f64], with_cost: bool) -> Matrix {
         match &self.single {
-            Some(single) if self.stored.is_none() => {
+            Some(single) => {
                 let kept = if let Some(Kept::Single(kept)) = &self.kept { Some(kept) } else { None };
                 self.pass(points, single, kept, right, u, with_cost)
             }
-            _ => {
+            None => {
                 let kept = if let Some(Kept::Double(kept)) = &self.kept { Some(kept) } else { None };
                 self.pass(points, &points.scaled, kept, right, u, with_cost)
             }
@@ -330,8 +303,8 @@ impl Method for Exact {
         }
     }
 
-    fn into_room(self: Box<Self>) -> Room {
-        Room { stored: self.stored, kept: self.kept }
+    fn into_kept(self: Box<Self>) -> Option<Kept> {
+        self.kept
     }
 }
 
@@ -342,26 +315,7 @@ impl Points {
     }
 }
 
-/// The stored tile of a pair of blocks, where there is one: tiles are in double precision.
-fn tile_of<'s, E: Element>(
-    stored: &'s Option<Vec<Vec<f64>>>,
-    numbers: &Option<Vec<usize>>,
-    pair: usize,
-) -> Option<&'s [E]> {
-    let (stored, numbers) = (stored.as_ref()?, numbers.as_ref()?);
-    E::of_doubles(stored.get(numbers[pair])?)
-}
-
 /// The number of the pair i <= j.
 fn pair_number(i: usize, j: usize) -> usize {
     j * (j + 1) / 2 + i
-}
-
-/// The number of each pair (i <= j) in the tournament, at i * blocks + j.
-fn tile_numbers(blocks: usize) -> Vec<usize> {
-    let mut numbers = vec![0; blocks * blocks];
-    for (number, (i, j)) in tournament(blocks).enumerate() {
-        numbers[i * blocks + j] = number;
-    }
-    numbers
 }

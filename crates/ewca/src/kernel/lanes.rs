@@ -25,9 +25,6 @@ pub(super) trait Element: Copy + Default + PartialEq + Send + Sync + Into<f64> +
 
     fn nearest(x: f64) -> Self;
 
-    /// Numbers in double precision, where this is that.
-    fn of_doubles(values: &[f64]) -> Option<&[Self]>;
-
     /// Runs `job` compiled for the best instruction set of this machine.
     fn dispatch(job: impl Job<Self>);
 }
@@ -132,10 +129,6 @@ impl Element for f64 {
         x
     }
 
-    fn of_doubles(values: &[f64]) -> Option<&[Self]> {
-        Some(values)
-    }
-
     fn dispatch(job: impl Job<Self>) {
         #[cfg(target_arch = "x86_64")]
         match Simd::in_use() {
@@ -165,10 +158,6 @@ impl Element for f32 {
 
     fn nearest(x: f64) -> Self {
         x as f32
-    }
-
-    fn of_doubles(_: &[f64]) -> Option<&[Self]> {
-        None
     }
 
     fn dispatch(job: impl Job<Self>) {

@@ -21,7 +21,7 @@ use std::time::Duration;
 pub(crate) use arrange::FEWEST_SORTED_POINTS;
 use arrange::{Arrangement, in_blocks_of_neighbours, padded, pair_bytes};
 use bounds::{Moves, TileDistances};
-use exact::{Exact, Room};
+use exact::{Exact, Kept};
 use lanes::{Element, Job, Lanes, exp_of_minus};
 use nystrom::{Landmarks, Nystrom};
 pub use peak::Peak;
@@ -41,8 +41,6 @@ const EXP_COST: usize = 14;
 /// How passes over a kernel are made.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct KernelOptions {
-    /// Keeps K in memory: for a few thousand points at most, in one process.
-    pub store: bool,
     /// Never leaves a pair of points out. By default, among many points, those that cannot matter are.
     pub keep_far_pairs: bool,
     /// The most bytes in which what a pass computes of K is kept for the next one over the same points.
@@ -56,7 +54,7 @@ pub struct KernelOptions {
 pub struct Accuracy {
     /// The share of a plan's mass that a pass may leave out.
     pub negligible: f64,
-    /// Computes K in single precision where it is neither stored nor approximate; sums over tiles stay in double.
+    /// Computes K in single precision where it is not approximate; sums over tiles stay in double.
     pub single: bool,
 }
 
@@ -82,7 +80,6 @@ pub struct KernelLayout {
 #[derive(Debug)]
 struct Shared {
     arrangement: Arrangement,
-    store: bool,
     skip_far_pairs: bool,
     kept_bytes: usize,
     landmarks: Option<Landmarks>,
@@ -100,12 +97,11 @@ impl KernelLayout {
 
     /// The same, where other processes compute some of the pairs: they have the same points and make the same passes.
     pub(crate) fn of_team(layout_points: &Matrix, options: KernelOptions, member: TeamHandle) -> Self {
-        let KernelOptions { store, keep_far_pairs, kept_bytes, landmarks } = options;
+        let KernelOptions { keep_far_pairs, kept_bytes, landmarks } = options;
         let mut arrangement = Arrangement::new(layout_points);
         let landmarks = landmarks.map(|count| Landmarks::new(layout_points, count, &mut arrangement));
         let exact = landmarks.is_none();
         let shared = Shared {
-            store: store && exact && member.is_alone(),
             skip_far_pairs: !keep_far_pairs && exact && layout_points.rows() > FEWEST_SORTED_POINTS,
             // Each process has its share of the pairs.
             kept_bytes: kept_bytes / member.size(),
@@ -138,8 +134,8 @@ impl KernelLayout {
                 let method: Box<dyn Method> = match &self.shared.landmarks {
                     Some(landmarks) => Box::new(Nystrom::new(landmarks, &points)),
                     None => {
-                        let room = last.map(|last| last.method.into_room()).unwrap_or_default();
-                        Box::new(Exact::new(&points, self.near(&points), room))
+                        let kept = last.and_then(|last| last.method.into_kept());
+                        Box::new(Exact::new(self.near(&points), kept))
                     }
                 };
                 Kernel { points, method }
@@ -197,17 +193,16 @@ impl KernelLayout {
 
     /// Bytes that a kernel between n points in k dimensions takes, with what a pass of k + 1 columns holds.
     #[must_use]
-    pub fn bytes(points: usize, dimensions: usize, store: bool) -> usize {
+    pub fn bytes(points: usize, dimensions: usize) -> usize {
         let stride = if points <= FEWEST_SORTED_POINTS { padded(points) } else { points.saturating_add(points / 4) };
-        let stored = if store { stride.saturating_mul(stride + 256) / 2 } else { 0 };
-        let places = stored.saturating_add(stride.saturating_mul(3 * dimensions + 2)).saturating_mul(8);
+        let places = stride.saturating_mul(3 * dimensions + 2).saturating_mul(8);
         places.saturating_add(if points > FEWEST_SORTED_POINTS { pair_bytes(points) } else { 0 })
     }
 
     /// Bytes that all of a kernel takes where what was computed is kept.
     pub(crate) fn most_kept(points: usize) -> usize {
         // A little more, for blocks that are not full.
-        let stride = points.saturating_add(points / 20);
+        let stride = padded(points).saturating_add(points / 20);
         stride.saturating_mul(stride.saturating_add(arrange::LEAF)) / 2 * size_of::<f64>()
     }
 
@@ -268,9 +263,9 @@ trait Method: std::fmt::Debug + Send + Sync {
         0
     }
 
-    /// The memory that K was in, to be used again.
-    fn into_room(self: Box<Self>) -> Room {
-        Room::default()
+    /// The tiles that were kept, whose memory is used again.
+    fn into_kept(self: Box<Self>) -> Option<Kept> {
+        None
     }
 }
 
@@ -295,7 +290,7 @@ impl Kernel {
     pub fn of(scores: &Matrix, epsilon: f64) -> Self {
         let mut layout = KernelLayout::new(scores, KernelOptions::default());
         let points = Points::new(&layout, scores, epsilon);
-        Self { method: Box::new(Exact::new(&points, layout.near(&points), Room::default())), points }
+        Self { method: Box::new(Exact::new(layout.near(&points), None)), points }
     }
 
     /// One pass: K `right`. The columns carry a plan with the scalings `u` (a exp f): where u_i K_ij u_j is nothing beside the
@@ -412,24 +407,25 @@ mod tests {
         (-d / epsilon).exp()
     }
 
-    fn kernel(scores: &Matrix, epsilon: f64, store: bool) -> Kernel {
-        let mut layout = KernelLayout::new(scores, KernelOptions { store, ..KernelOptions::default() });
-        layout.at(scores, epsilon);
-        layout.kernel.unwrap()
-    }
-
     #[test]
-    fn stored_and_streamed_give_the_same_bits_and_the_definition() {
+    fn kept_and_computed_give_the_same_bits_and_the_definition() {
         for (points, dimensions) in [(1, 1), (2, 3), (17, 2), (63, 5), (600, 3)] {
             let scores = scores(points, dimensions);
             for columns in [1, 2, 3, 6] {
                 let right = Matrix::from_fn(points, columns, |i, j| ((i + 2 * j) as f64).sin());
                 let u = vec![1.0; points];
-                let stored = kernel(&scores, 0.7, true).apply(&right, &u);
-                assert_eq!(stored, kernel(&scores, 0.7, false).apply(&right, &u));
+                let kept_bytes = KernelLayout::most_kept(points);
+                let mut layout = KernelLayout::new(&scores, KernelOptions { kept_bytes, ..KernelOptions::default() });
+                let pairs_of_tiles = layout.shared.arrangement.pairs_of_tiles();
+                let kernel = layout.at(&scores, 0.7);
+                let computed = kernel.apply(&right, &u);
+                // All of it has room.
+                assert_eq!(kernel.method.kept_tiles(), pairs_of_tiles);
+                assert_eq!(computed, kernel.apply(&right, &u));
+                assert_eq!(computed, Kernel::of(&scores, 0.7).apply(&right, &u));
                 for (i, c) in [(0, 0), (points - 1, columns - 1), (points / 2, columns / 2)] {
                     let want: f64 = (0..points).map(|j| definition(&scores, 0.7, i, j) * right.get(j, c)).sum();
-                    assert!((stored.get(i, c) - want).abs() < 1e-13 * points as f64);
+                    assert!((computed.get(i, c) - want).abs() < 1e-13 * points as f64);
                 }
             }
         }
@@ -438,7 +434,7 @@ mod tests {
     #[test]
     fn rows_agree_with_the_definition() {
         let scores = scores(70, 4);
-        let row = kernel(&scores, 1.3, false).row(33);
+        let row = Kernel::of(&scores, 1.3).row(33);
         assert_eq!(row.len(), 70);
         assert!((0..70).all(|j| (row[j] - definition(&scores, 1.3, 33, j)).abs() < 1e-14));
     }
@@ -563,7 +559,7 @@ mod tests {
         let u = vec![1.0; 5000];
         let sums = [1, 2, 3].map(|threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| kernel(&scores, 0.5, false).apply(&scores, &u))
+            pool.install(|| Kernel::of(&scores, 0.5).apply(&scores, &u))
         });
         assert!(sums[0] == sums[1] && sums[1] == sums[2]);
     }
@@ -573,7 +569,7 @@ mod tests {
         let scores = scores(40, 2);
         let u: Vec<f64> = (0..40).map(|i| 0.1 + i as f64).collect();
         for epsilon in [1e-9, 0.1, 1.0, 1e9] {
-            for (i, entropy) in kernel(&scores, epsilon, true).row_entropies(&u).into_iter().enumerate() {
+            for (i, entropy) in Kernel::of(&scores, epsilon).row_entropies(&u).into_iter().enumerate() {
                 let mass: Vec<f64> = (0..40).map(|j| u[j] * definition(&scores, epsilon, i, j)).collect();
                 let total: f64 = mass.iter().sum();
                 let want: f64 = mass.iter().map(|m| m / total).filter(|&q| q > 0.0).map(|q: f64| -q * q.ln()).sum();

@@ -291,8 +291,8 @@ impl Points {
         let pair = Pair { points: &self.scaled, stride: self.shared.arrangement.stride, rows, columns };
         let (column_sums, reach, computed) = (None, None, &mut 0);
         let right = placed;
-        let (stored, kept) = (None, None);
-        f64::dispatch(Multiply { pair, stored, right, count, with_cost, row_sums, column_sums, reach, kept, computed });
+        let kept = None;
+        f64::dispatch(Multiply { pair, right, count, with_cost, row_sums, column_sums, reach, kept, computed });
     }
 
     /// The blocks of points that this process goes through.

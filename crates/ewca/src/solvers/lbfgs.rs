@@ -741,8 +741,8 @@ mod tests {
             while point.relative_gradient > 3e-8 {
                 lbfgs.step_with(&mut objective, &mut point, &mut balancer, 1e-13).unwrap();
             }
-            // A kernel that is not stored, which passes in single precision need, and plans that they are good enough for.
-            objective.kernel = layout(&objective.span, K, false);
+            // Plans that single precision is good enough for.
+            objective.kernel = layout(&objective.span, K);
             objective.single = true;
             let plan_floor = 2.0 * objective.single_precision_from(&point).unwrap();
             let outcome = lbfgs.step_with(&mut objective, &mut point, &mut balancer, plan_floor).unwrap();

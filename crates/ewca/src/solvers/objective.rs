@@ -526,10 +526,7 @@ mod tests {
             for epsilon in [0.02, 0.3, 5.0] {
                 let mut objective = Objective {
                     span: span.clone(),
-                    kernel: KernelLayout::new(
-                        &span.leading_axes(3),
-                        KernelOptions { store: true, ..Default::default() },
-                    ),
+                    kernel: KernelLayout::new(&span.leading_axes(3), KernelOptions::default()),
                     single: false,
                     max_plan_passes: 1000,
                     stop: StopFlag::default(),

@@ -31,20 +31,21 @@ fn the_same_bits_on_1_2_and_8_threads() {
 }
 
 #[test]
-fn a_streamed_kernel_gives_the_bits_of_a_stored_one() {
+fn a_kernel_that_is_computed_anew_gives_the_bits_of_a_kept_one() {
     let x = blobs(300, 8);
     let samples = Samples::new(&x, 300, 8).unwrap();
     let params = Ewca::params(2).epsilon(0.5);
-    let stored = params.clone().fit(&samples).unwrap();
-    check_fit(&samples, &stored);
-    let streamed = params.clone().memory_budget(700_000).fit(&samples).unwrap();
-    assert_eq!(bits(&stored), bits(&streamed));
-    match params.memory_budget(10_000).fit(&samples).unwrap_err() {
-        Error::Memory { needed, budget: 10_000, .. } => assert!(needed > 10_000 && needed <= 700_000),
-        other => panic!("{other}"),
-    }
-    let checked = Ewca::params(2).epsilon(0.5).check().unwrap();
-    assert!(checked.memory_needed(300, 8).unwrap() >= 300 * 304 * 8);
+    let kept = params.clone().fit(&samples).unwrap();
+    check_fit(&samples, &kept);
+    // What is needed, and no more: nothing is kept.
+    let needed = params.clone().check().unwrap().memory_needed(300, 8).unwrap();
+    let computed = params.clone().memory_budget(needed).fit(&samples).unwrap();
+    assert_eq!(bits(&kept), bits(&computed));
+    let refused = params.memory_budget(needed - 1).fit(&samples).unwrap_err();
+    assert!(
+        matches!(refused, Error::Memory { needed: told, budget, .. } if told == needed && budget == needed - 1),
+        "{refused}"
+    );
 }
 
 #[test]
