@@ -57,6 +57,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
 /// The profile of all steps is `quick` (Cargo.toml), so that each uses what the one before it built.
 const CLIPPY: [&str; 6] = ["cargo", "clippy", "--workspace", "--profile", "quick", "--locked"];
 const TEST: [&str; 7] = ["cargo", "test", "--workspace", "--profile", "quick", "--locked", "--quiet"];
+/// All but the examples of the documentation, some of which need optional features.
+const TARGETS: [&str; 4] = ["--lib", "--bins", "--tests", "--examples"];
 const DOC: [&str; 8] = ["cargo", "doc", "--workspace", "--profile", "quick", "--no-deps", "--locked", "--quiet"];
 const DENY: [&str; 8] = ["cargo", "deny", "--log-level", "error", "check", "bans", "licenses", "sources"];
 const DENY_WARNINGS: [&str; 3] = ["--", "-D", "warnings"];
@@ -124,10 +126,10 @@ fn test() -> Result<(), String> {
     step("lints of optional features", &[&CLIPPY[..], features, &INTEROP, &INTEROP_TESTS, &DENY_WARNINGS].concat())?;
     step("lints of the library by itself", &[&LIBRARY[..], &DENY_WARNINGS].concat())?;
     preparing.join().map_err(|_| "preparing Python failed".to_string())??;
-    step("tests", &[&TEST[..], features].concat())?;
+    step("tests", &[&TEST[..], features, &TARGETS].concat())?;
     let interop = [&TEST[..], features, &INTEROP, &UNOPTIMISED].concat();
     step("tests of optional features", &[&interop[..], &INTEROP_TESTS].concat())?;
-    step("examples of optional features", &[&interop[..], &["--doc"]].concat())?;
+    step("examples of the documentation", &[&interop[..], &["--doc"]].concat())?;
     step("documentation", &[&DOC[..], &INTEROP].concat())?;
     // The licences are checked by a test of this crate as well: this tool takes minutes to build.
     if run_quietly(&["cargo", "deny", "--version"]).is_ok() {
