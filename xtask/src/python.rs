@@ -152,7 +152,9 @@ impl Environment {
         say(&format!("== installing the Python packages of {requirements} into {folder}"));
         let anew = if before.starts_with(&made_with) { "--upgrade" } else { "--clear" };
         run(&[&python.program.to_string_lossy(), "-m", "venv", anew, folder])?;
-        let pip = [&self.program("python"), "-m", "pip", "install", "--quiet", "--only-binary", ":all:"];
+        // What is imported is compiled then; the tests import a small part of all this.
+        let pip =
+            [&self.program("python"), "-m", "pip", "install", "--quiet", "--no-compile", "--only-binary", ":all:"];
         run(&[&pip[..], &["-r", requirements]].concat())?;
         fs::write(&installed, made_with + &wanted).map_err(|error| format!("{}: {error}", installed.display()))
     }
