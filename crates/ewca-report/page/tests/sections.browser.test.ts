@@ -301,6 +301,30 @@ describe('everywhere', () => {
     await close(narrow);
   });
 
+  test('the menu is whole down to 900 pixels, and can be scrolled on narrower screens', async () => {
+    const page = await openDemo();
+    for (const width of [1440, 1241, 1240, 1024, 900]) {
+      await page.setViewportSize({ width, height: 900 });
+      const cut = await page.evaluate(() => {
+        const menu = document.querySelector<HTMLElement>('.top nav')!;
+        const [within, tools] = [menu.getBoundingClientRect(), document.querySelector('.top-tools')!.getBoundingClientRect()];
+        const isCut = (link: DOMRect) => link.left < within.left - 1 || link.right > within.right + 1;
+        const isCovered = (link: DOMRect) => link.right > tools.left && link.left < tools.right && link.bottom > tools.top && link.top < tools.bottom;
+        const links = [...menu.querySelectorAll('a')].filter((link) => isCut(link.getBoundingClientRect()) || isCovered(link.getBoundingClientRect()));
+        return links.map((link) => link.textContent);
+      });
+      assert.deepEqual(cut, [], `${width} pixels`);
+    }
+    await page.setViewportSize({ width: 600, height: 900 });
+    const [last, edge] = await page.evaluate(() => {
+      const menu = document.querySelector<HTMLElement>('.top nav')!;
+      menu.scrollLeft = menu.scrollWidth;
+      return [[...menu.querySelectorAll('a')].at(-1)!.getBoundingClientRect().right, menu.getBoundingClientRect().right];
+    });
+    assert.ok(last! <= edge! + 1, `the last entry ends at ${last}, the menu at ${edge}`);
+    await close(page);
+  });
+
   test('every control can be reached by the keyboard', async () => {
     const page = await openDemo();
     const wanted = await page.evaluate(() => {
