@@ -596,6 +596,7 @@ mod tests {
     }
 
     impl Job<f32> for DistancesOf<'_> {
+        #[inline(always)]
         fn run<V: Lanes<Element = f32>>(self) {
             Distances::default().of_tile::<V>(&self.pair, self.pair.rows.clone(), self.pair.columns.clone(), self.out);
         }
