@@ -23,6 +23,7 @@ mod words;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::sync::mpsc;
 use std::time::Instant;
 
 use lanes::{redirect, say};
@@ -58,7 +59,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
 const CLIPPY: [&str; 6] = ["cargo", "clippy", "--workspace", "--profile", "quick", "--locked"];
 const TEST: [&str; 7] = ["cargo", "test", "--workspace", "--profile", "quick", "--locked", "--quiet"];
 /// All but the examples of the documentation, some of which need optional features.
-const TARGETS: [&str; 4] = ["--lib", "--bins", "--tests", "--examples"];
+const TARGETS: [&str; 1] = ["--tests"];
 const DOC: [&str; 8] = ["cargo", "doc", "--workspace", "--profile", "quick", "--no-deps", "--locked", "--quiet"];
 const DENY: [&str; 8] = ["cargo", "deny", "--log-level", "error", "check", "bans", "licenses", "sources"];
 const DENY_WARNINGS: [&str; 3] = ["--", "-D", "warnings"];
@@ -68,7 +69,14 @@ const INTEROP: [&str; 2] = ["--features", "ewca/faer,ewca/linfa,ewca/nalgebra,ew
 const INTEROP_TESTS: [&str; 2] = ["--test", "interop"];
 /// The library by itself, as others build it.
 const LIBRARY: [&str; 8] = ["cargo", "clippy", "-p", "ewca", "--lib", "--profile", "quick", "--locked"];
-const UNOPTIMISED: [&str; 2] = ["--config", "profile.quick.opt-level=0"];
+const UNOPTIMISED: [&str; 6] = [
+    "--config",
+    "profile.quick.package.ewca.opt-level=0",
+    "--config",
+    "profile.quick.package.ewca-eval.opt-level=0",
+    "--config",
+    "profile.quick.package.ewca-io.opt-level=0",
+];
 const BUILD: [&str; 6] = ["cargo", "build", "--workspace", "--profile", "quick", "--locked"];
 
 fn main() -> ExitCode {
@@ -78,7 +86,7 @@ fn main() -> ExitCode {
         ["test"] => test(),
         ["check"] => check::run(),
         ["python"] => {
-            python::prepare().and_then(|()| run(&BUILD)).and_then(|()| python::install()).and_then(python::test)
+            python::prepare().and_then(|()| run(&BUILD)).and_then(|()| python::install()).and_then(python::test_both)
         }
         ["docs"] => {
             python::prepare().and_then(|()| run(&BUILD)).and_then(|()| python::install()).and_then(|_| docs::build())
@@ -118,46 +126,17 @@ fn test() -> Result<(), String> {
     let preparing = std::thread::spawn(|| python::prepare().and_then(|()| publish::prepare()));
     step("formatting", &["cargo", "fmt", "--all", "--check"])?;
     let features = cluster::features()?;
-    step("lints", &[&CLIPPY[..], &["--all-targets"], features, &DENY_WARNINGS].concat())?;
-    if !features.is_empty() {
-        // As most people build it.
-        step("lints without MPI", &[&CLIPPY[..], &["--bin", "ewca"], &DENY_WARNINGS].concat())?;
-    }
-    step("lints of optional features", &[&CLIPPY[..], features, &INTEROP, &INTEROP_TESTS, &DENY_WARNINGS].concat())?;
-    step("lints of the library by itself", &[&LIBRARY[..], &DENY_WARNINGS].concat())?;
+    step("lints", &[&CLIPPY[..], &["--all-targets"], features, &INTEROP, &DENY_WARNINGS].concat())?;
+    // As most people build it.
+    step("lints of the program", &[&CLIPPY[..], &["--bin", "ewca"], &DENY_WARNINGS].concat())?;
+    step("building the tests", &[&TEST[..], features, &TARGETS, &["--no-run"]].concat())?;
     preparing.join().map_err(|_| "preparing Python failed".to_string())??;
-    step("tests", &[&TEST[..], features, &TARGETS].concat())?;
-    let interop = [&TEST[..], features, &INTEROP, &UNOPTIMISED].concat();
-    step("tests of optional features", &[&interop[..], &INTEROP_TESTS].concat())?;
-    step("examples of the documentation", &[&interop[..], &["--doc"]].concat())?;
-    step("documentation", &[&DOC[..], &INTEROP].concat())?;
-    // The licences are checked by a test of this crate as well: this tool takes minutes to build.
-    if run_quietly(&["cargo", "deny", "--version"]).is_ok() {
-        step("licences", &DENY)?;
-    } else {
-        tools::note("cargo deny, which is not installed (a test checks licences and sources)");
-    }
-    // The tests have built it, but cargo notes what it was made from, which the checks of what is published read, only where it is asked for.
-    step("the program", &[&BUILD[..], features, &["--bin", "ewca"]].concat())?;
-    timed("the README's demo", || run(&[&program(), "demo", "-o", "target/demo"]))?;
-    let mut wheel = PathBuf::new();
-    timed("the wheel", || python::install().map(|made| wheel = made))?;
-    // Python's tests and those of the page have one core busy at most, and the checks of what is published wait for programs to start.
+    // None of these lanes has two cores busy all the time. Cargo builds for one of them at a time.
+    let (wheel_is_made, wheel) = mpsc::channel();
     lanes::run(vec![
-        (
-            "Python package and site",
-            // The site shows what its code blocks printed when the tests of the package ran them.
-            Box::new(|| {
-                timed("Python package", || python::test(wheel))?;
-                timed("the site", docs::build)
-            }),
-        ),
-        (
-            "the command of the Python package",
-            Box::new(|| timed("the command of the Python package", || python::test_command(features))),
-        ),
-        ("the report's page", Box::new(|| timed("the report's page", || page::test(features)))),
-        ("what is published", Box::new(|| timed("what is published", publish::test))),
+        ("tests", Box::new(|| step("tests", &[&TEST[..], features, &TARGETS].concat()))),
+        ("Python package and site", Box::new(move || test_python(features, wheel_is_made))),
+        ("library, documentation, report's page, what is published", Box::new(move || test_others(features, wheel))),
     ])?;
     timed("figures that are older than their code (a list, not an error)", || docs::figures(&[]))?;
     for what in tools::left_out() {
@@ -165,6 +144,40 @@ fn test() -> Result<(), String> {
     }
     eprintln!("== {} passed", if tools::left_out().is_empty() { "all" } else { "all others" });
     Ok(())
+}
+
+/// The program's demo, the wheel, the Python package with the newest packages, and the site.
+fn test_python(features: &[&str], wheel_is_made: mpsc::Sender<PathBuf>) -> Result<(), String> {
+    // The tests have built it, but cargo notes what it was made from, which the checks of what is published read, only where it is asked for.
+    step("the program", &[&BUILD[..], features, &["--bin", "ewca"]].concat())?;
+    timed("the README's demo", || run(&[&program(), "demo", "-o", "target/demo"]))?;
+    let mut wheel = PathBuf::new();
+    timed("the wheel", || python::install().map(|made| wheel = made))?;
+    // Whoever waits for it may have ended with an error of its own.
+    let _ = wheel_is_made.send(wheel.clone());
+    timed("Python package", || python::test(&wheel))?;
+    // It shows what its code blocks printed when the tests of the package ran them.
+    timed("the site", docs::build)
+}
+
+/// What is left: first what needs no wheel.
+fn test_others(features: &[&str], wheel: mpsc::Receiver<PathBuf>) -> Result<(), String> {
+    timed("the report's page", || page::test(features))?;
+    let interop = [&TEST[..], features, &INTEROP, &UNOPTIMISED].concat();
+    step("tests of optional features", &[&interop[..], &INTEROP_TESTS].concat())?;
+    step("examples of the documentation", &[&interop[..], &["--doc"]].concat())?;
+    step("documentation", &[&DOC[..], features, &INTEROP].concat())?;
+    step("lints of the library by itself", &[&LIBRARY[..], &DENY_WARNINGS].concat())?;
+    // The licences are checked by a test of this crate as well: this tool takes minutes to build.
+    if run_quietly(&["cargo", "deny", "--version"]).is_ok() {
+        step("licences", &DENY)?;
+    } else {
+        tools::note("cargo deny, which is not installed (a test checks licences and sources)");
+    }
+    let wheel = wheel.recv().map_err(|_| "there is no wheel to test".to_string())?;
+    timed("Python package with the oldest packages", || python::test_with_oldest(&wheel))?;
+    timed("the command of the Python package", || python::test_command(features))?;
+    timed("what is published", publish::test)
 }
 
 fn step(name: &str, words: &[&str]) -> Result<(), String> {
@@ -199,7 +212,10 @@ fn command(words: &[&str]) -> Command {
         .args(&words[1..])
         .current_dir(root())
         .env("RUSTDOCFLAGS", "-D warnings")
-        .env("EWCA_PYTHON", python::in_venv("python"));
+        .env("EWCA_PYTHON", python::in_venv("python"))
+        // Hundreds of processes import the same packages: what Python compiles is kept, and beside what cargo builds.
+        .env_remove("PYTHONDONTWRITEBYTECODE")
+        .env("PYTHONPYCACHEPREFIX", target().join("pycache"));
     command
 }
 

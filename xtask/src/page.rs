@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use crate::lanes::{redirect, say};
-use crate::{TEST, command, program, root, run, run_quietly, target, tools, wait};
+use crate::{BUILD, TEST, command, program, root, run, run_quietly, target, tools, wait};
 
 const PAGE: &str = "crates/ewca-report/page";
 const BUILT: [&str; 3] = ["page.js", "page.css", "LICENCES.txt"];
@@ -44,9 +44,8 @@ pub fn test(features: &[&str]) -> Result<(), String> {
     if let Err(why) = browser()? {
         return tools::leave_out("the tests of the report's page in a browser", &why);
     }
-    // The program and the page generator, as `cargo test` has built them.
-    let build = ["cargo", "build", "--workspace", "--profile", "quick", "--locked", "--quiet", "--bins", "--examples"];
-    run(&[&build[..], features].concat())?;
+    // The program, as `cargo test` has built it, and what makes pages of any data.
+    run(&[&BUILD[..], &["--quiet", "--bin", "ewca", "--example", "made"], features].concat())?;
     let paths = [
         ("EWCA", program().into()),
         ("EWCA_MADE", target().join("quick/examples/made")),

@@ -142,7 +142,13 @@ pub fn cases(cases: u32) -> ProptestConfig {
 }
 
 pub fn product(a: &Matrix, b: &Matrix) -> Matrix {
-    Matrix::from_fn(a.rows(), b.columns(), |i, j| (0..a.columns()).map(|l| a.get(i, l) * b.get(l, j)).sum())
+    let mut sums = vec![0.0; a.rows() * b.columns()];
+    for (j, sums) in sums.chunks_mut(a.rows().max(1)).enumerate() {
+        for (l, factor) in b.column(j).iter().enumerate() {
+            sums.iter_mut().zip(a.column(l)).for_each(|(sum, x)| *sum += x * factor);
+        }
+    }
+    Matrix::from_column_major(a.rows(), b.columns(), sums).unwrap()
 }
 
 /// Frobenius distance of the projectors divided by sqrt(2): equal to the Grassmann distance for small angles, and computed
@@ -198,7 +204,7 @@ pub fn check_fit(samples: &Samples<'_, f64>, model: &Model) {
     for i in 0..n {
         let row = samples.row(i).unwrap();
         for j in 0..k {
-            let want: f64 = (0..d).map(|l| (row[l] - model.mean()[l]) * u.get(l, j)).sum();
+            let want: f64 = row.iter().zip(model.mean()).zip(u.column(j)).map(|((x, mean), u)| (x - mean) * u).sum();
             assert!((scores.get(i, j) - want).abs() < 1e-10 * size * (n as f64).sqrt(), "score ({i}, {j})");
         }
     }
@@ -273,18 +279,24 @@ struct RecomputedPlan {
     carried: Matrix,
 }
 
-fn squared_distance(scores: &Matrix, i: usize, j: usize) -> f64 {
-    (0..scores.columns()).map(|l| (scores.get(i, l) - scores.get(j, l)).powi(2)).sum()
+/// How far sample i is from each sample, squared.
+fn squared_distances(scores: &Matrix, i: usize) -> Vec<f64> {
+    let mut squares = vec![0.0; scores.rows()];
+    for column in (0..scores.columns()).map(|l| scores.column(l)) {
+        squares.iter_mut().zip(column).for_each(|(square, x)| *square += (x - column[i]).powi(2));
+    }
+    squares
 }
 
-/// pi_ij, for samples that carry weight.
-fn plan_entry(model: &Model, a: &[f64], i: usize, j: usize) -> f64 {
-    // What is below exp(-100) adds nothing to any sum here, and takes time.
+/// Row i of the plan; samples without weight have no part in it.
+fn plan_row(model: &Model, a: &[f64], i: usize, squares: &[f64]) -> Vec<f64> {
     let g = model.potential();
-    match (g[i] + g[j] - squared_distance(model.scores(), i, j)) / model.epsilon() {
+    let entry = |j: usize| match (g[i] + g[j] - squares[j]) / model.epsilon() {
+        // What is below exp(-100) adds nothing to any sum here, and takes time.
         exponent if a[i] > 0.0 && a[j] > 0.0 && exponent > -100.0 => a[i] * a[j] * exponent.exp(),
         _ => 0.0,
-    }
+    };
+    (0..a.len()).map(entry).collect()
 }
 
 /// How many samples sample j stands for.
@@ -296,18 +308,23 @@ fn recomputed_plan(model: &Model, a: &[f64]) -> RecomputedPlan {
     let (n, k) = (model.n_samples(), model.n_components());
     let (mut marginal_error, mut cost, mut entropy) = (0.0, 0.0, 0.0);
     let (mut entropies, mut carried) = (Vec::new(), Matrix::zeros(n, k));
+    // The logarithms that do not change from row to row.
+    let shares: Vec<f64> = (0..n).map(|j| (a[j] / count_of(model, a, j)).ln()).collect();
     for i in (0..n).filter(|&i| a[i] > 0.0) {
-        let row: Vec<f64> = (0..n).map(|j| plan_entry(model, a, i, j)).collect();
+        let squares = squared_distances(model.scores(), i);
+        let row = plan_row(model, a, i, &squares);
         let mass: f64 = row.iter().sum();
         marginal_error += (mass - a[i]).abs();
-        let mut h = 0.0;
+        let (mut h, own) = (0.0, (a[i] / mass).ln());
         for (j, &p) in row.iter().enumerate().filter(|(_, p)| **p > 0.0) {
-            cost += p * squared_distance(model.scores(), i, j);
-            entropy += p * (p / (a[i] * a[j])).ln();
-            h -= p / mass * (p / mass / count_of(model, a, j)).ln();
-            for l in 0..k {
-                carried.set(i, l, carried.get(i, l) + p * model.scores().get(j, l));
-            }
+            let log = (p / (a[i] * a[j])).ln();
+            cost += p * squares[j];
+            entropy += p * log;
+            // The logarithm of (p / mass) / count.
+            h -= p / mass * (log + own + shares[j]);
+        }
+        for l in 0..k {
+            carried.set(i, l, row.iter().zip(model.scores().column(l)).map(|(p, z)| p * z).sum());
         }
         entropies.push((i, h));
     }
@@ -338,16 +355,17 @@ fn check_perplexity(samples: &Samples<'_, f64>, model: &Model, plan: &Recomputed
 fn check_residuals(samples: &Samples<'_, f64>, model: &Model, plan: &RecomputedPlan) {
     let (n, d, k) = (samples.rows(), samples.columns(), model.n_components());
     let (a, u, certificate) = (samples.weights(), model.components(), model.certificate());
-    let mut image = Matrix::zeros(d, k);
+    let mut image = vec![0.0; d * k];
     for i in (0..n).filter(|&i| a[i] > 0.0) {
         let row = samples.row(i).unwrap();
-        for j in 0..k {
+        for (j, image) in image.chunks_mut(d).enumerate() {
             let factor = 2.0 * plan.carried.get(i, j) - a[i] * model.scores().get(i, j);
-            for (l, (x, mean)) in row.iter().zip(model.mean()).enumerate() {
-                image.set(l, j, image.get(l, j) + factor * (x - mean));
+            for ((sum, x), mean) in image.iter_mut().zip(&*row).zip(model.mean()) {
+                *sum += factor * (x - mean);
             }
         }
     }
+    let image = Matrix::from_column_major(d, k, image).unwrap();
     let variances = weighted_variances(model);
     let total = variances[0] / model.explained_variance_ratio()[0];
     let inside = product(&u.transposed(), &image);
@@ -380,19 +398,20 @@ fn check_gap(model: &Model, a: &[f64], plan: &RecomputedPlan) {
     if model.certificate().approximation.is_some() {
         return;
     }
-    let pi = Matrix::from_fn(n, n, |i, j| plan_entry(model, a, i, j));
-    let rows: Vec<f64> = (0..n).map(|i| pi.column(i).iter().sum()).collect();
+    let squares: Vec<Vec<f64>> = (0..n).map(|i| squared_distances(model.scores(), i)).collect();
+    let pi: Vec<Vec<f64>> = squares.iter().enumerate().map(|(i, squares)| plan_row(model, a, i, squares)).collect();
+    let rows: Vec<f64> = pi.iter().map(|row| row.iter().sum()).collect();
     let x: Vec<f64> = (0..n).map(|i| if rows[i] > 0.0 { (a[i] / rows[i]).min(1.0) } else { 0.0 }).collect();
     let lacking: Vec<f64> =
-        (0..n).map(|i| (a[i] - x[i] * (0..n).map(|j| pi.get(i, j) * x[j]).sum::<f64>()).max(0.0)).collect();
+        (0..n).map(|i| (a[i] - x[i] * (0..n).map(|j| pi[i][j] * x[j]).sum::<f64>()).max(0.0)).collect();
     let t: f64 = lacking.iter().sum();
     let (mut cost, mut entropy) = (0.0, 0.0);
     for i in 0..n {
         for j in 0..n {
             let extra = if t > 0.0 { lacking[i] * lacking[j] / t } else { 0.0 };
-            let p = x[i] * pi.get(i, j) * x[j] + extra;
+            let p = x[i] * pi[i][j] * x[j] + extra;
             if p > 0.0 {
-                cost += p * squared_distance(model.scores(), i, j);
+                cost += p * squares[i][j];
                 entropy += p * (p / (a[i] * a[j])).ln();
             }
         }
@@ -432,7 +451,7 @@ pub fn check_eigenvalues(samples: &Samples<'_, f64>, model: &Model) {
     let r = basis.columns();
     let mut weighted = Matrix::zeros(n, r);
     for i in (0..n).filter(|&i| a[i] > 0.0) {
-        let plan: Vec<f64> = (0..n).map(|j| plan_entry(model, a, i, j)).collect();
+        let plan = plan_row(model, a, i, &squared_distances(model.scores(), i));
         for l in 0..r {
             let carried: f64 = plan.iter().zip(y.column(l)).map(|(p, y)| p * y).sum();
             weighted.set(i, l, 2.0 * carried - a[i] * y.get(i, l));
@@ -490,41 +509,42 @@ pub fn jacobi(matrix: &Matrix) -> (Vec<f64>, Matrix) {
     let n = matrix.rows();
     // In units of the largest entry, so that squares neither vanish nor overflow.
     let unit = matrix.as_column_major().iter().fold(f64::MIN_POSITIVE, |m: f64, x| m.max(x.abs()));
-    let mut m = Matrix::from_fn(n, n, |i, j| matrix.get(i, j) / unit);
-    let mut v = Matrix::from_fn(n, n, |i, j| if i == j { 1.0 } else { 0.0 });
+    // Column after column. Rotations of columns go along them, those of rows across.
+    let mut m: Vec<f64> = matrix.as_column_major().iter().map(|x| x / unit).collect();
+    let mut v = vec![0.0; n * n];
+    v.iter_mut().step_by(n + 1).for_each(|x| *x = 1.0);
     for _ in 0..60 {
-        let off: f64 = (0..n).flat_map(|i| (0..i).map(move |j| (i, j))).map(|(i, j)| m.get(i, j).powi(2)).sum();
-        let on: f64 = (0..n).map(|i| m.get(i, i).powi(2)).sum();
+        let off: f64 = (0..n).flat_map(|j| &m[j * n + j + 1..(j + 1) * n]).map(|x| x * x).sum();
+        let on: f64 = m.iter().step_by(n + 1).map(|x| x * x).sum();
         if off <= 1e-32 * on || off == 0.0 {
             break;
         }
         for p in 0..n {
             for q in p + 1..n {
-                if m.get(p, q) == 0.0 {
+                let across = m[q * n + p];
+                if across == 0.0 {
                     continue;
                 }
-                let theta = (m.get(q, q) - m.get(p, p)) / (2.0 * m.get(p, q));
+                let theta = (m[q * n + q] - m[p * n + p]) / (2.0 * across);
                 let t = theta.signum() / (theta.abs() + (theta * theta + 1.0).sqrt());
                 let t = if theta == 0.0 { 1.0 } else { t };
                 let c = 1.0 / (t * t + 1.0).sqrt();
                 let s = t * c;
-                for i in 0..n {
-                    let (x, y) = (m.get(i, p), m.get(i, q));
-                    m.set(i, p, c * x - s * y);
-                    m.set(i, q, s * x + c * y);
+                let rotate = |x: &mut f64, y: &mut f64| (*x, *y) = (c * *x - s * *y, s * *x + c * *y);
+                for columns in [&mut m, &mut v] {
+                    let (before, after) = columns.split_at_mut(q * n);
+                    before[p * n..][..n].iter_mut().zip(&mut after[..n]).for_each(|(x, y)| rotate(x, y));
                 }
-                for i in 0..n {
-                    let (x, y) = (m.get(p, i), m.get(q, i));
-                    m.set(p, i, c * x - s * y);
-                    m.set(q, i, s * x + c * y);
-                    let (x, y) = (v.get(i, p), v.get(i, q));
-                    v.set(i, p, c * x - s * y);
-                    v.set(i, q, s * x + c * y);
+                for column in m.chunks_exact_mut(n) {
+                    let (before, after) = column.split_at_mut(q);
+                    rotate(&mut before[p], &mut after[0]);
                 }
             }
         }
     }
+    let value = |i: usize| m[i * n + i];
     let mut order: Vec<usize> = (0..n).collect();
-    order.sort_by(|&i, &j| m.get(j, j).total_cmp(&m.get(i, i)));
-    (order.iter().map(|&i| unit * m.get(i, i)).collect(), Matrix::from_fn(n, n, |i, j| v.get(i, order[j])))
+    order.sort_by(|&i, &j| value(j).total_cmp(&value(i)));
+    let vectors = order.iter().flat_map(|&i| v[i * n..(i + 1) * n].iter().copied()).collect();
+    (order.iter().map(|&i| unit * value(i)).collect(), Matrix::from_column_major(n, n, vectors).unwrap())
 }
