@@ -23,7 +23,7 @@ pub fn prepare() -> Result<(), String> {
     }
     say(&format!("== installing the Python packages of {requirements} into {VENV}"));
     run(&["python3", "-m", "venv", VENV])?;
-    run(&[&in_venv("python"), "-m", "pip", "install", "--quiet", "-r", &requirements])?;
+    python::install_packages(&in_venv("python"), &requirements)?;
     fs::write(&installed, wanted).map_err(|error| format!("{}: {error}", installed.display()))
 }
 

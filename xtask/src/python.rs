@@ -8,6 +8,8 @@ use std::process::{Command, Stdio};
 use crate::lanes::{self, say};
 use crate::{TEST, command, program, root, run, target, tools, wait};
 
+const UV: &str = "uv==0.13.8";
+
 /// A venv, and what is tested in it.
 struct Environment {
     folder: &'static str,
@@ -93,6 +95,19 @@ pub fn install() -> Result<PathBuf, String> {
     Ok(wheel)
 }
 
+/// Installs packages by uv, which takes a fifth of the time that pip does; or by pip, where uv cannot (it has settings of its own). What is
+/// imported is compiled then: the tests import a small part of all this.
+pub fn install_packages(python: &str, requirements: &str) -> Result<(), String> {
+    run(&[python, "-m", "pip", "install", "--quiet", "--no-compile", UV])?;
+    let to = ["--quiet", "--only-binary", ":all:", "-r", requirements];
+    run(&[&[python, "-m", "uv", "pip", "install", "--python", python, "--native-tls"], &to[..]].concat()).or_else(
+        |error| {
+            say(&format!("== {error}: pip installs them instead"));
+            run(&[&[python, "-m", "pip", "install", "--no-compile"], &to[..]].concat())
+        },
+    )
+}
+
 /// Builds the wheel with maturin.
 pub fn wheel(profile: &str) -> Result<PathBuf, String> {
     let folder = target().join("wheels");
@@ -162,10 +177,7 @@ impl Environment {
         say(&format!("== installing the Python packages of {requirements} into {folder}"));
         let anew = if before.starts_with(&made_with) { "--upgrade" } else { "--clear" };
         run(&[&python.program.to_string_lossy(), "-m", "venv", anew, folder])?;
-        // What is imported is compiled then; the tests import a small part of all this.
-        let pip =
-            [&self.program("python"), "-m", "pip", "install", "--quiet", "--no-compile", "--only-binary", ":all:"];
-        run(&[&pip[..], &["-r", requirements]].concat())?;
+        install_packages(&self.program("python"), requirements)?;
         fs::write(&installed, made_with + &wanted).map_err(|error| format!("{}: {error}", installed.display()))
     }
 
