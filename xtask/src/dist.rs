@@ -123,9 +123,9 @@ fn prepare() -> Result<(), String> {
     fs::write(&installed, wanted).map_err(|error| format!("{}: {error}", installed.display()))
 }
 
-/// What is built: a release, or what EWCA_DIST_PROFILE names. (To try whether a platform builds and runs, `quick` is enough.)
+/// What is built: with the profile for it, or with what EWCA_DIST_PROFILE names. (To try whether a platform builds and runs, `quick` is enough.)
 fn profile() -> String {
-    std::env::var("EWCA_DIST_PROFILE").unwrap_or_else(|_| "release".to_string())
+    std::env::var("EWCA_DIST_PROFILE").unwrap_or_else(|_| "dist".to_string())
 }
 
 /// This machine's own program, whose numbers are the measure.

@@ -95,7 +95,7 @@ fn main() -> ExitCode {
         ["dist", targets @ ..] => dist::make(targets),
         ["manual"] => wait(command(&[&TEST[..], &["--test", "manual"]].concat()).env("EWCA_UPDATE", "1")),
         ["wheel"] => {
-            python::prepare().and_then(|()| python::wheel("release")).map(|wheel| eprintln!("== {}", wheel.display()))
+            python::prepare().and_then(|()| python::wheel("dist")).map(|wheel| eprintln!("== {}", wheel.display()))
         }
         ["publish-check"] => python::prepare()
             .and_then(|()| run(&BUILD))
