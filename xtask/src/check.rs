@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use crate::{CLIPPY, DENY_WARNINGS, lanes, root, step};
+use crate::{CLIPPY, DENY_WARNINGS, OPTIONAL, lanes, root, step};
 
 /// Folders, and the packages in them. Longer paths come before those that they lie in.
 const PACKAGES: [(&str, &str); 9] = [
@@ -21,7 +21,7 @@ const PACKAGES: [(&str, &str); 9] = [
 /// Checks what was changed. Whatever depends on it is linted too: cargo knows.
 pub fn run() -> Result<(), String> {
     step("formatting", &["cargo", "fmt", "--all", "--check"])?;
-    step("lints", &[&CLIPPY[..], &["--all-targets"], &DENY_WARNINGS].concat())?;
+    step("lints", &[&CLIPPY[..], &["--all-targets", "--features", OPTIONAL], &DENY_WARNINGS].concat())?;
     let packages = changed_packages(&changed_files()?);
     if packages.is_empty() {
         lanes::say("== no crate differs from main: no tests were run");

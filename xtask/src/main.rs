@@ -55,29 +55,20 @@ const USAGE: &str = "usage: cargo xtask COMMAND
                the commands that `ewca inspect` suggests, on 441 real tables: writes bench/TABLES.md (needs R; takes minutes)
   bench        the side-by-side benchmarks: writes bench/RESULTS.md and bench/PRICE.md (takes half an hour)";
 
+/// What the library can do with other crates (crates/ewca/Cargo.toml). The program and the Python package need none of it; but with it everywhere,
+/// all steps share what is built.
+const OPTIONAL: &str = "ewca/faer,ewca/linfa,ewca/nalgebra,ewca/ndarray";
 /// The profile of all steps is `quick` (Cargo.toml), so that each uses what the one before it built.
 const CLIPPY: [&str; 6] = ["cargo", "clippy", "--workspace", "--profile", "quick", "--locked"];
-const TEST: [&str; 7] = ["cargo", "test", "--workspace", "--profile", "quick", "--locked", "--quiet"];
-/// All but the examples of the documentation, some of which need optional features.
-const TARGETS: [&str; 1] = ["--tests"];
-const DOC: [&str; 8] = ["cargo", "doc", "--workspace", "--profile", "quick", "--no-deps", "--locked", "--quiet"];
+const TEST: [&str; 9] =
+    ["cargo", "test", "--workspace", "--profile", "quick", "--locked", "--quiet", "--features", OPTIONAL];
+const BUILD: [&str; 8] = ["cargo", "build", "--workspace", "--profile", "quick", "--locked", "--features", OPTIONAL];
+const DOC: [&str; 10] =
+    ["cargo", "doc", "--workspace", "--profile", "quick", "--no-deps", "--locked", "--quiet", "--features", OPTIONAL];
 const DENY: [&str; 8] = ["cargo", "deny", "--log-level", "error", "check", "bans", "licenses", "sources"];
 const DENY_WARNINGS: [&str; 3] = ["--", "-D", "warnings"];
-/// What the library can do with other crates (crates/ewca/Cargo.toml), which nothing else here is built with. So it is built once more for these
-/// tests, in a hurry.
-const INTEROP: [&str; 2] = ["--features", "ewca/faer,ewca/linfa,ewca/nalgebra,ewca/ndarray"];
-const INTEROP_TESTS: [&str; 2] = ["--test", "interop"];
 /// The library by itself, as others build it.
 const LIBRARY: [&str; 8] = ["cargo", "clippy", "-p", "ewca", "--lib", "--profile", "quick", "--locked"];
-const UNOPTIMISED: [&str; 6] = [
-    "--config",
-    "profile.quick.package.ewca.opt-level=0",
-    "--config",
-    "profile.quick.package.ewca-eval.opt-level=0",
-    "--config",
-    "profile.quick.package.ewca-io.opt-level=0",
-];
-const BUILD: [&str; 6] = ["cargo", "build", "--workspace", "--profile", "quick", "--locked"];
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -95,11 +86,11 @@ fn main() -> ExitCode {
         ["dist", targets @ ..] => dist::make(targets),
         ["manual"] => wait(command(&[&TEST[..], &["--test", "manual"]].concat()).env("EWCA_UPDATE", "1")),
         ["wheel"] => {
-            python::prepare().and_then(|()| python::wheel("dist")).map(|wheel| eprintln!("== {}", wheel.display()))
+            python::prepare().and_then(|()| python::wheel("dist", &[])).map(|wheel| eprintln!("== {}", wheel.display()))
         }
         ["publish-check"] => python::prepare()
             .and_then(|()| run(&BUILD))
-            .and_then(|()| python::wheel("quick"))
+            .and_then(|()| python::quick_wheel())
             .and_then(|_| publish::test()),
         ["release-check", tag] => publish::release_check(tag),
         ["report-types"] => cluster::features().and_then(page::types),
@@ -126,15 +117,16 @@ fn test() -> Result<(), String> {
     let preparing = std::thread::spawn(|| python::prepare().and_then(|()| publish::prepare()));
     step("formatting", &["cargo", "fmt", "--all", "--check"])?;
     let features = cluster::features()?;
-    step("lints", &[&CLIPPY[..], &["--all-targets"], features, &INTEROP, &DENY_WARNINGS].concat())?;
+    step("lints", &[&CLIPPY[..], &["--all-targets", "--features", OPTIONAL], features, &DENY_WARNINGS].concat())?;
     // As most people build it.
     step("lints of the program", &[&CLIPPY[..], &["--bin", "ewca"], &DENY_WARNINGS].concat())?;
-    step("building the tests", &[&TEST[..], features, &TARGETS, &["--no-run"]].concat())?;
+    let tests = [&TEST[..], features, &["--tests"]].concat();
+    step("building the tests", &[&tests[..], &["--no-run"]].concat())?;
     preparing.join().map_err(|_| "preparing Python failed".to_string())??;
     // None of these lanes has two cores busy all the time. Cargo builds for one of them at a time.
     let (wheel_is_made, wheel) = mpsc::channel();
     lanes::run(vec![
-        ("tests", Box::new(|| step("tests", &[&TEST[..], features, &TARGETS].concat()))),
+        ("tests", Box::new(|| step("tests", &tests))),
         ("Python package and site", Box::new(move || test_python(features, wheel_is_made))),
         ("library, documentation, report's page, what is published", Box::new(move || test_others(features, wheel))),
     ])?;
@@ -163,10 +155,8 @@ fn test_python(features: &[&str], wheel_is_made: mpsc::Sender<PathBuf>) -> Resul
 /// What is left: first what needs no wheel.
 fn test_others(features: &[&str], wheel: mpsc::Receiver<PathBuf>) -> Result<(), String> {
     timed("the report's page", || page::test(features))?;
-    let interop = [&TEST[..], features, &INTEROP, &UNOPTIMISED].concat();
-    step("tests of optional features", &[&interop[..], &INTEROP_TESTS].concat())?;
-    step("examples of the documentation", &[&interop[..], &["--doc"]].concat())?;
-    step("documentation", &[&DOC[..], features, &INTEROP].concat())?;
+    step("examples of the documentation", &[&TEST[..], features, &["--doc"]].concat())?;
+    step("documentation", &[&DOC[..], features].concat())?;
     step("lints of the library by itself", &[&LIBRARY[..], &DENY_WARNINGS].concat())?;
     // The licences are checked by a test of this crate as well: this tool takes minutes to build.
     if run_quietly(&["cargo", "deny", "--version"]).is_ok() {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::lanes::{self, say};
-use crate::{TEST, command, program, root, run, target, tools, wait};
+use crate::{OPTIONAL, TEST, command, program, root, run, target, tools, wait};
 
 const UV: &str = "uv==0.13.8";
 
@@ -90,7 +90,7 @@ pub fn test_command(features: &[&str]) -> Result<(), String> {
 
 /// Builds the wheel and installs it into the venv.
 pub fn install() -> Result<PathBuf, String> {
-    let wheel = wheel("quick")?;
+    let wheel = quick_wheel()?;
     NEWEST.install(&wheel)?;
     Ok(wheel)
 }
@@ -108,13 +108,19 @@ pub fn install_packages(python: &str, requirements: &str) -> Result<(), String> 
     )
 }
 
+/// The wheel that is tested, of what the tests have built.
+pub fn quick_wheel() -> Result<PathBuf, String> {
+    wheel("quick", &["--features", OPTIONAL])
+}
+
 /// Builds the wheel with maturin.
-pub fn wheel(profile: &str) -> Result<PathBuf, String> {
+pub fn wheel(profile: &str, features: &[&str]) -> Result<PathBuf, String> {
     let folder = target().join("wheels");
     // Wheels of earlier versions would be in the way of finding this one.
     let _ = fs::remove_dir_all(&folder);
     let (maturin, python, out) = (in_venv("maturin"), in_venv("python"), folder.to_string_lossy());
-    run(&[&maturin, "build", "--profile", profile, "--locked", "--quiet", "--interpreter", &python, "--out", &out])?;
+    let words = ["build", "--profile", profile, "--locked", "--quiet", "--interpreter", &python, "--out", &out];
+    run(&[&[&*maturin], &words[..], features].concat())?;
     let found = fs::read_dir(&folder).map_err(|error| format!("{out}: {error}"))?;
     let wheel = found.flatten().map(|entry| entry.path()).find(|path| path.extension().is_some_and(|e| e == "whl"));
     wheel.ok_or_else(|| format!("{out}: maturin left no wheel there"))
