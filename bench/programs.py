@@ -39,7 +39,7 @@ def main() -> None:
             for _ in range(ROUNDS):
                 for program, path in programs.items():
                     least[program] = min(least[program], seconds([path, *words]))
-            print(f"| {name} | {' | '.join(f'{time:.3f}' for time in least.values())} |", flush=True)
+            print(f"| {name} | {' | '.join(f'{time:.2f}' for time in least.values())} |", flush=True)
 
 
 def tables() -> "dict[str, str]":
