@@ -1,6 +1,6 @@
 """What the way it was built costs: processor seconds of whole commands, by several programs in turn.
 
-    python bench/programs.py before=OLD/ewca now=target/release/ewca dist=target/dist/ewca
+    python bench/programs.py before=OLD/ewca now=target/release/ewca shipped=target/shipped/ewca
 
 The least of 5 runs, the programs one after the other in each round. "Read" is a fit of one iteration, of the same 5000 x 500 numbers in
 each format; needs h5py, hdf5plugin, pandas and pyarrow. Prints a table for bench/BUILD.md.

@@ -66,7 +66,7 @@ def test_both_build_the_same_program_with_the_tested_compiler() -> None:
     (command,) = build_commands(docker)
     assert build_commands(apptainer) == [command]
     assert re.findall(r"^FROM (\S+)", docker, re.MULTILINE) == re.findall(r"^From: (\S+)", apptainer, re.MULTILINE)
-    assert command == "cargo build --profile dist --locked -p ewca-cli"
+    assert command == "cargo build --profile shipped --locked -p ewca-cli"
     tested = re.search(r'RUST: "(\d+\.\d+)\.\d+"', (ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))[1]
     assert f"rust:{tested}-slim" in docker
 

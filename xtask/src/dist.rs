@@ -125,7 +125,7 @@ fn prepare() -> Result<(), String> {
 
 /// What is built: with the profile for it, or with what EWCA_DIST_PROFILE names. (To try whether a platform builds and runs, `quick` is enough.)
 fn profile() -> String {
-    std::env::var("EWCA_DIST_PROFILE").unwrap_or_else(|_| "dist".to_string())
+    std::env::var("EWCA_DIST_PROFILE").unwrap_or_else(|_| "shipped".to_string())
 }
 
 /// This machine's own program, whose numbers are the measure.

@@ -85,9 +85,9 @@ fn main() -> ExitCode {
         ["figures", words @ ..] => docs::figures(words),
         ["dist", targets @ ..] => dist::make(targets),
         ["manual"] => wait(command(&[&TEST[..], &["--test", "manual"]].concat()).env("EWCA_UPDATE", "1")),
-        ["wheel"] => {
-            python::prepare().and_then(|()| python::wheel("dist", &[])).map(|wheel| eprintln!("== {}", wheel.display()))
-        }
+        ["wheel"] => python::prepare()
+            .and_then(|()| python::wheel("shipped", &[]))
+            .map(|wheel| eprintln!("== {}", wheel.display())),
         ["publish-check"] => python::prepare()
             .and_then(|()| run(&BUILD))
             .and_then(|()| python::quick_wheel())
