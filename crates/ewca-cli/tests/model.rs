@@ -314,9 +314,7 @@ fn what_inspect_suggests_can_be_pasted() {
 fn data_on_standard_output_need_a_reader_only_as_long_as_it_wants() {
     let shop = fitted(&[]);
     for arguments in [&["neighbours", "ewca-out", "-m", "50"][..], &["completions", "bash"], &["man"]] {
-        let mut child = shop.command(arguments).spawn().unwrap();
-        drop(child.stdout.take());
-        let run = common::Run::from(child.wait_with_output().unwrap());
+        let run = shop.run_unread(arguments);
         assert_eq!((run.code, run.err.as_str()), (Some(141), ""), "{arguments:?}");
     }
     // A full disk is another matter.

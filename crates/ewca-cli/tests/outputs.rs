@@ -387,9 +387,7 @@ fn words_that_do_not_arrive_are_an_error() {
         assert_eq!((run.code, run.err.lines().count()), (Some(1), 1), "{words:?}: {run:?}");
         assert!(run.err.contains("standard output") && run.err.contains("the disk is full"), "{words:?}: {run:?}");
 
-        let mut child = shop.command(&words).spawn().unwrap();
-        drop(child.stdout.take());
-        let run = Run::from(child.wait_with_output().unwrap());
+        let run = shop.run_unread(&words);
         assert_eq!((run.code, run.err.as_str()), (Some(141), ""), "{words:?}");
     }
     assert!(exists(&shop.path("f/summary.json")), "the results are there all the same");

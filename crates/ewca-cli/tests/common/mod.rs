@@ -84,6 +84,14 @@ impl Workshop {
     pub fn run(&self, arguments: &[&str]) -> Run {
         Run::from(self.command(arguments).stdin(Stdio::null()).output().unwrap())
     }
+
+    /// With nobody to read what it prints. The pipe is closed before the program starts: a reader that goes away later may do so when all
+    /// is printed.
+    pub fn run_unread(&self, arguments: &[&str]) -> Run {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        Run::from(self.command(arguments).stdin(Stdio::null()).stdout(writer).output().unwrap())
+    }
 }
 
 /// What a run left: exit code and both streams.
