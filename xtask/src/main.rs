@@ -128,7 +128,8 @@ fn test() -> Result<(), String> {
     lanes::run(vec![
         ("tests", Box::new(|| step("tests", &tests))),
         ("Python package and site", Box::new(move || test_python(features, wheel_is_made))),
-        ("library, documentation, report's page, what is published", Box::new(move || test_others(features, wheel))),
+        ("report's page, documentation, library", Box::new(|| test_documents(features))),
+        ("oldest packages, Python's command, what is published", Box::new(move || test_wheel(features, wheel))),
     ])?;
     timed("figures that are older than their code (a list, not an error)", || docs::figures(&[]))?;
     for what in tools::left_out() {
@@ -152,18 +153,23 @@ fn test_python(features: &[&str], wheel_is_made: mpsc::Sender<PathBuf>) -> Resul
     timed("the site", docs::build)
 }
 
-/// What is left: first what needs no wheel.
-fn test_others(features: &[&str], wheel: mpsc::Receiver<PathBuf>) -> Result<(), String> {
+/// The report's page, the documentation, and the library as others get it.
+fn test_documents(features: &[&str]) -> Result<(), String> {
     timed("the report's page", || page::test(features))?;
     step("examples of the documentation", &[&TEST[..], features, &["--doc"]].concat())?;
     step("documentation", &[&DOC[..], features].concat())?;
     step("lints of the library by itself", &[&LIBRARY[..], &DENY_WARNINGS].concat())?;
     // The licences are checked by a test of this crate as well: this tool takes minutes to build.
     if run_quietly(&["cargo", "deny", "--version"]).is_ok() {
-        step("licences", &DENY)?;
+        step("licences", &DENY)
     } else {
         tools::note("cargo deny, which is not installed (a test checks licences and sources)");
+        Ok(())
     }
+}
+
+/// What the wheel is good for beside the tests of the package.
+fn test_wheel(features: &[&str], wheel: mpsc::Receiver<PathBuf>) -> Result<(), String> {
     let wheel = wheel.recv().map_err(|_| "there is no wheel to test".to_string())?;
     timed("Python package with the oldest packages", || python::test_with_oldest(&wheel))?;
     timed("the command of the Python package", || python::test_command(features))?;
