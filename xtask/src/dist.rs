@@ -7,8 +7,9 @@ use crate::{command, root, run, run_quietly, step, target, timed, tools, wait};
 
 const TOOLS: &str = "xtask/dist";
 const VENV: &str = "target/dist-venv";
-/// The platform whose Python can be had here.
+/// The platforms whose wheels are run: by this machine's Python, and by Debian's for ARM.
 const OURS: &str = "x86_64-unknown-linux-gnu";
+const ARM: &str = "aarch64-unknown-linux-gnu";
 /// What lies beside the program in an archive.
 const DOCUMENTS: [&str; 5] = ["README.md", "CHANGELOG.md", "CITATION.cff", "LICENSE-MIT", "LICENSE-APACHE"];
 /// Manual pages and completions.
@@ -242,22 +243,55 @@ impl Platform {
         timed(&format!("the demo and a fit per format on {}", self.target), || run(&words))
     }
 
-    /// The same with the command of the wheel, where this machine's Python can load it.
+    /// The same with the command of the wheel, where a Python that can load it is at hand.
     fn run_wheel(&self, dist: &Path, ours: &Path) -> Result<(), String> {
         let what = format!("running the wheel for {}", self.target);
-        if self.target != OURS {
-            tools::note(&format!("{what}: it needs a Python of that platform"));
-            return Ok(());
-        }
-        let folder = target().join("dist-wheel-venv");
-        let (folder, dist, ours) = (folder.to_string_lossy(), dist.to_string_lossy(), ours.to_string_lossy());
-        let (python, ewca) = (format!("{folder}/bin/python"), format!("{folder}/bin/ewca"));
-        run(&["python3", "-m", "venv", "--clear", &folder])?;
-        // NumPy from where pip has it from; ewca from nowhere but here.
-        run(&[&python, "-m", "pip", "install", "--quiet", "numpy"])?;
-        run(&[&python, "-m", "pip", "install", "--quiet", "--no-index", "--find-links", &dist, "ewca"])?;
-        timed(&what, || run(&["python3", "xtask/dist/run.py", &ours, &ewca]))
+        let command = match self.target {
+            OURS => wheel_in_a_venv(dist)?,
+            ARM => match wheel_on_arm(dist) {
+                Ok(command) => command,
+                Err(why) => return tools::leave_out(&what, &why),
+            },
+            _ => {
+                tools::note(&format!("{what}: it needs a Python of that platform"));
+                return Ok(());
+            }
+        };
+        let command: Vec<&str> = command.iter().map(String::as_str).collect();
+        timed(&what, || run(&[&["python3", "xtask/dist/run.py", &ours.to_string_lossy()], &command[..]].concat()))
     }
+}
+
+/// Installs this machine's wheel as people do, and gives what its command is started with.
+fn wheel_in_a_venv(dist: &Path) -> Result<Vec<String>, String> {
+    let folder = target().join("dist-wheel-venv");
+    let (folder, dist) = (folder.to_string_lossy(), dist.to_string_lossy());
+    let python = format!("{folder}/bin/python");
+    run(&["python3", "-m", "venv", "--clear", &folder])?;
+    // NumPy from where pip has it from; ewca from nowhere but here.
+    run(&[&python, "-m", "pip", "install", "--quiet", "numpy"])?;
+    run(&[&python, "-m", "pip", "install", "--quiet", "--no-index", "--find-links", &dist, "ewca"])?;
+    Ok(vec![format!("{folder}/bin/ewca")])
+}
+
+/// Unpacks the wheel for ARM beside Debian's Python for it, and gives what its command is started with.
+fn wheel_on_arm(dist: &Path) -> Result<Vec<String>, String> {
+    if run_quietly(&["qemu-aarch64", "--version"]).is_err() {
+        return Err("qemu-user is missing".into());
+    }
+    let names = fs::read_dir(dist).map_err(|error| format!("{}: {error}", dist.display()))?;
+    let names = names.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut wheels = names.filter(|name| name.contains("manylinux") && name.ends_with("aarch64.whl"));
+    let wheel = wheels.next().ok_or_else(|| format!("{}: the wheel is not there", dist.display()))?;
+    let folder = target().join("dist-arm64");
+    let (folder, wheel) = (folder.to_string_lossy(), dist.join(wheel));
+    run(&["python3", "xtask/dist/foreign.py", &folder, "arm64", &wheel.to_string_lossy()])?;
+    let (libraries, root) = ("/usr/lib/aarch64-linux-gnu", format!("{folder}/root"));
+    // Links to NumPy's libraries would be made if it were installed.
+    let found = format!("LD_LIBRARY_PATH={libraries}/blas:{libraries}/lapack");
+    let package = format!("PYTHONPATH={folder}/package");
+    let python = format!("{root}/usr/bin/python3");
+    Ok(["qemu-aarch64", "-L", &root, "-E", &found, "-E", &package, &python, "-m", "ewca"].map(String::from).to_vec())
 }
 
 fn copy_folder(from: &Path, to: &Path) -> std::io::Result<()> {
