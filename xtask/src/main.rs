@@ -84,7 +84,7 @@ fn main() -> ExitCode {
         }
         ["figures", words @ ..] => docs::figures(words),
         ["dist", targets @ ..] => dist::make(targets),
-        ["manual"] => wait(command(&[&TEST[..], &["--test", "manual"]].concat()).env("EWCA_UPDATE", "1")),
+        ["manual"] => wait(command(&[&TEST[..], &["--test", "program", "manual::"]].concat()).env("EWCA_UPDATE", "1")),
         ["wheel"] => python::prepare()
             .and_then(|()| python::wheel("shipped", &[]))
             .map(|wheel| eprintln!("== {}", wheel.display())),

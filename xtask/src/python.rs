@@ -84,7 +84,7 @@ pub fn test_both(wheel: PathBuf) -> Result<(), String> {
 
 /// The command that the wheel brings, through the program's own tests of Ctrl-C, exit codes, streams and pipes.
 pub fn test_command(features: &[&str]) -> Result<(), String> {
-    let tests = ["--test", "interrupt", "--test", "messages", "--test", "pipes"];
+    let tests = ["--test", "program", "--", "interrupt::", "messages::", "pipes::"];
     wait(command(&[&TEST[..], features, &tests].concat()).env("EWCA_TEST_PROGRAM", in_venv("ewca")))
 }
 

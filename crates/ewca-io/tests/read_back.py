@@ -1,6 +1,6 @@
 """Checks, with the tools that people use, files that the tests have written: `python read_back.py FOLDER`.
 
-tests/read_back.rs writes the folder and calls this; the values are those of golden_table.py.
+tests/files/read_back.rs writes the folder and calls this; the values are those of golden_table.py.
 """
 
 import pathlib

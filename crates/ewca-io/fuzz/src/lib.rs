@@ -1,6 +1,6 @@
 //! What every fuzz target does: read the bytes in several ways, and check what comes out.
 //!
-//! tests/mutations.rs runs the same code, without a fuzzer.
+//! tests/files/mutations.rs runs the same code, without a fuzzer.
 
 use std::fs;
 use std::io::Write;

@@ -1,8 +1,6 @@
 //! `--metadata` and `--label` several times, from the outside.
 
-mod common;
-
-use common::{Workshop, clouds};
+use crate::common::{Workshop, clouds};
 use serde_json::{Value, json};
 
 /// What is known of the samples of `clouds`, in another order than theirs: `batch` has three values, `age` is a number, and both have holes.
@@ -264,9 +262,9 @@ fn a_run_without_columns_leaves_no_table_of_another() {
     let shop = shop();
     let plain = ["fit", "data.csv", "--id", "name", "--ignore", "kind"];
     shop.run(&FIT).succeeded();
-    assert!(common::exists(&shop.path("ewca-out/covariates.csv")));
+    assert!(crate::common::exists(&shop.path("ewca-out/covariates.csv")));
     shop.run(&plain).succeeded();
-    assert!(!common::exists(&shop.path("ewca-out/covariates.csv")));
+    assert!(!crate::common::exists(&shop.path("ewca-out/covariates.csv")));
     shop.run(&FIT).succeeded();
     shop.write("ewca-out/covariates.csv", "mine\n");
     shop.run(&plain).succeeded();

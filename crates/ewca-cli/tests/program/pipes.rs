@@ -1,11 +1,9 @@
 //! Pipes give what they hold once: every command reads one as it would read the file.
 #![cfg(unix)]
 
-mod common;
-
 use std::process::{Child, Command, Stdio};
 
-use common::{Run, Workshop, gzipped, numbers};
+use crate::common::{Run, Workshop, gzipped, numbers};
 use ewca_io::write_matrix_npy;
 
 /// A named pipe that a file is written to.

@@ -1,8 +1,6 @@
 //! Messages for programs, completions, manual pages, and the help of every command.
 
-mod common;
-
-use common::{Workshop, numbers};
+use crate::common::{Workshop, numbers};
 use serde_json::Value;
 
 const COMMANDS: [&str; 12] = [

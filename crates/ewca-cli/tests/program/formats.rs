@@ -1,8 +1,6 @@
 //! Every format in, several formats out.
 
-mod common;
-
-use common::{Workshop, clouds, exists, numbers};
+use crate::common::{Workshop, clouds, exists, numbers};
 use ewca_io::{ReadOptions, Values, read_table};
 
 /// Files that hold the same 6 x 4 table, written by the tools that users have.
@@ -13,7 +11,7 @@ fn golden(name: &str) -> String {
 /// 40 samples x 6 features with many zeros, as Matrix Market, as CSV, and as CSV with features in rows.
 fn sparse_in_three_ways(shop: &Workshop) {
     let (rows, columns) = (40, 6);
-    let mut noise = common::noise(3);
+    let mut noise = crate::common::noise(3);
     let cells: Vec<Vec<f64>> = (0..rows)
         .map(|i| {
             (0..columns)
@@ -144,7 +142,7 @@ fn what_inspect_suggests_can_be_fitted() {
 #[test]
 fn tables_of_genes_are_turned() {
     let shop = Workshop::new();
-    let mut noise = common::noise(4);
+    let mut noise = crate::common::noise(4);
     let samples: Vec<String> = (0..8).map(|at| format!("s{at}")).collect();
     let mut table = |names: &str, notes: &str| {
         let mut text = format!("{names}\t{}\n", samples.join("\t"));

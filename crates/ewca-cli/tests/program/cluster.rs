@@ -1,12 +1,10 @@
 //! `mpirun -n 4 ewca fit --distributed`: what one process finds, whoever dies.
 #![cfg(all(feature = "mpi", target_os = "linux"))]
 
-mod common;
-
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Run, Workshop, exists, noise};
+use crate::common::{Run, Workshop, exists, noise};
 use ewca_io::{Frame, write_table};
 
 /// `mpirun` with so many processes of the program.

@@ -1,10 +1,8 @@
 //! `ewca fit`, from the outside.
 
-mod common;
-
 use std::io::Write;
 
-use common::{Run, Workshop, clouds, exists, gzipped, noise, numbers};
+use crate::common::{Run, Workshop, clouds, exists, gzipped, noise, numbers};
 use serde_json::Value;
 
 const FILES: [&str; 4] = ["loadings.csv", "model.safetensors", "scores.csv", "summary.json"];

@@ -1,12 +1,10 @@
 //! Manual pages and completions as the Python package brings them: those of the program. `cargo xtask manual` writes them.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::Workshop;
+use crate::common::Workshop;
 
 /// What pip puts beside Python's own `share`.
 const COMMITTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/ewca.data/data/share");

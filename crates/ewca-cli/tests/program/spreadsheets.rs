@@ -1,8 +1,6 @@
 //! Names that a spreadsheet would run as formulas: harmless in what is written, and themselves again when it is read.
 
-mod common;
-
-use common::Workshop;
+use crate::common::Workshop;
 
 const TABLE: &str = "name,kind,=cmd|'/c calc'!A1,@x,plain,-y\n\
     =1+1,+a,1,2,3,4\n\

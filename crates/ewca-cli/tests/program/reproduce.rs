@@ -1,8 +1,6 @@
 //! `ewca reproduce`.
 
-mod common;
-
-use common::{Workshop, noise};
+use crate::common::{Workshop, noise};
 
 /// A table in the form of the CuMiDa collection: columns `samples` and `type`, then genes.
 fn cumida(rows: usize, genes: usize) -> String {

@@ -1,11 +1,9 @@
 //! Memory: predicted, printed, and kept within what the user allows.
 
-mod common;
-
 use std::fs::File;
 use std::io::Write;
 
-use common::{Workshop, memory_told, noise};
+use crate::common::{Workshop, memory_told, noise};
 use ewca_io::{Frame, write_table};
 
 /// Noise around five centres, in the first of the formats: CSV, .npy, Parquet, Arrow, Matrix Market.

@@ -1,8 +1,6 @@
 //! Tables as people have them, and the options that say how to read them, from the outside.
 
-mod common;
-
-use common::{Workshop, noise};
+use crate::common::{Workshop, noise};
 use serde_json::json;
 
 fn golden(name: &str) -> String {

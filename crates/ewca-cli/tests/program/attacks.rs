@@ -2,9 +2,6 @@
 //! on its time: it ends with one line that says what is wrong, and the exit code of a failure.
 //!
 //! To add one, add a line to the part of `hostile` that fits.
-#![cfg(target_os = "linux")]
-
-mod hostile;
 
 use std::fs::File;
 use std::io::Read;
@@ -13,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use hostile::{Attack, Corpus, Fed};
+use crate::hostile::{Attack, Corpus, Fed};
 
 /// What a process may address, in KiB: 640 MiB.
 const MEMORY: &str = "655360";

@@ -1,5 +1,4 @@
 //! A folder to work in, the program, and tables to give it.
-#![allow(dead_code)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

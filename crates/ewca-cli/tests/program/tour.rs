@@ -1,10 +1,8 @@
 //! The five minutes of the site with the program (docs/start.md), line by line.
 
-mod common;
-
 use std::path::Path;
 
-use common::{Workshop, exists};
+use crate::common::{Workshop, exists};
 
 #[test]
 fn the_tour_of_the_site_works() {

@@ -1,10 +1,8 @@
 //! Nothing is lost: inputs are never replaced, nor what others wrote, and a folder of results is of one run.
 
-mod common;
-
 use std::fs;
 
-use common::{Run, Workshop, clouds, exists, noise, numbers};
+use crate::common::{Run, Workshop, clouds, exists, noise, numbers};
 
 const COLUMNS: [&str; 4] = ["--label", "kind", "--id", "name"];
 

@@ -1,8 +1,6 @@
 //! `ewca demo`, from the outside.
 
-mod common;
-
-use common::Workshop;
+use crate::common::Workshop;
 
 #[test]
 fn the_demonstration_shows_what_it_promises() {

@@ -1,5 +1,6 @@
 //! The model file: written, read again, damaged in every way.
 
+#[path = "../forged/mod.rs"]
 mod forged;
 
 use std::path::Path;

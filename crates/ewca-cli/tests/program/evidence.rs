@@ -1,10 +1,8 @@
 //! `ewca reproduce evidence`, on a small folder of the form that the script fills.
 
-mod common;
-
 use std::fs;
 
-use common::{Workshop, clouds};
+use crate::common::{Workshop, clouds};
 use sha2::{Digest, Sha256};
 
 /// Two sets of three clouds, and the list that vouches for them.

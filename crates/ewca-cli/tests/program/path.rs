@@ -1,8 +1,6 @@
 //! `ewca path`, from the outside.
 
-mod common;
-
-use common::{Workshop, exists, numbers};
+use crate::common::{Workshop, exists, numbers};
 
 /// The columns of a path's table, by their name.
 fn column(table: &str, name: &str) -> Vec<f64> {

@@ -1,8 +1,6 @@
 //! What can be done with a model: `transform`, `reconstruct`, `neighbours`, `inspect`.
 
-mod common;
-
-use common::{Workshop, clouds, exists, numbers};
+use crate::common::{Workshop, clouds, exists, numbers};
 
 /// A folder with a fit of 60 samples of three kinds.
 fn fitted(more: &[&str]) -> Workshop {
@@ -322,7 +320,7 @@ fn data_on_standard_output_need_a_reader_only_as_long_as_it_wants() {
     {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let mut command = shop.command(&["neighbours", "ewca-out", "-m", "50"]);
-        let run = common::Run::from(command.stdout(full).output().unwrap());
+        let run = crate::common::Run::from(command.stdout(full).output().unwrap());
         run.failed_saying(&["standard output", "disk is full"]);
     }
 }

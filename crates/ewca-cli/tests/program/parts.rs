@@ -1,8 +1,6 @@
 //! Tables that are read part by part: the same results as from the whole table.
 
-mod common;
-
-use common::{Workshop, clouds, numbers};
+use crate::common::{Workshop, clouds, numbers};
 use ewca_io::{Frame, TextColumn, write_table};
 use serde_json::Value;
 

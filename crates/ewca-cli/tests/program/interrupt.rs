@@ -1,13 +1,11 @@
 //! Ctrl-C at every stage of a run.
 #![cfg(unix)]
 
-mod common;
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-use common::{Run, Workshop, exists, interrupt, numbers, signal};
+use crate::common::{Run, Workshop, exists, interrupt, numbers, signal};
 
 /// Far longer than anything here takes; a run that is still alive then hangs.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -1,8 +1,6 @@
 //! `ewca select`.
 
-mod common;
-
-use common::{Workshop, clouds, numbers};
+use crate::common::{Workshop, clouds, numbers};
 
 #[test]
 fn labels_choose_k_and_epsilon() {
@@ -76,7 +74,7 @@ fn without_labels_a_rule_of_thumb_is_named_as_such() {
 /// Two classes that differ along the axis of largest variance, and noise beside it: from some epsilon on everything collapses,
 /// and nearest neighbours may not mind.
 fn two_classes(rows: usize) -> String {
-    let mut noise = common::noise(11);
+    let mut noise = crate::common::noise(11);
     let mut text = String::from("my id,a,b,c,d,it's a kind\n");
     for row in 0..rows {
         let class = row % 2;

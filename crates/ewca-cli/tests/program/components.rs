@@ -1,8 +1,6 @@
 //! `-k auto`: as many components as have more variance than chance gives.
 
-mod common;
-
-use common::{Workshop, clouds, noise};
+use crate::common::{Workshop, clouds, noise};
 use ewca_io::{Frame, write_table};
 use serde_json::{Value, json};
 

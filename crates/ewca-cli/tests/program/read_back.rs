@@ -2,11 +2,9 @@
 //!
 //! The environment variable `EWCA_PYTHON` names a Python with these packages: `cargo xtask test` sets it.
 
-mod common;
-
 use std::process::Command;
 
-use common::Workshop;
+use crate::common::Workshop;
 use serde_json::json;
 
 /// A folder with what the script makes there; nothing where there is no Python.

@@ -1,8 +1,6 @@
 //! Reports, from the outside.
 
-mod common;
-
-use common::{Workshop, clouds, exists};
+use crate::common::{Workshop, clouds, exists};
 
 /// The data that a report holds.
 fn held(shop: &Workshop, file: &str) -> serde_json::Value {
@@ -143,7 +141,7 @@ fn what_cannot_be_reported_is_told_before_the_work() {
     shop.run(&[&["fit", "data.csv", "-q"], &COLUMNS[..]].concat()).succeeded();
     let other = shop.run(&[&["report", "ewca-out", "other.csv"], &COLUMNS[..]].concat());
     other.failed_saying(&["other.csv: is not the table that ewca-out was fitted on", "fit this table with --report"]);
-    shop.write("long.csv", common::numbers(3001, 2));
+    shop.write("long.csv", crate::common::numbers(3001, 2));
     let large = shop.run(&["fit", "long.csv", "--report", "r.html", "--tsne", "-o", "long"]);
     large.failed_saying(&["r.html: --tsne works for up to 3000 samples, and there are 3001; remove --tsne"]);
     let nowhere = shop.run(&[&["fit", "data.csv", "-o", "new", "--report", "data.csv/r.html"], &COLUMNS[..]].concat());
@@ -158,10 +156,10 @@ fn the_peak_of_memory_is_predicted_with_a_report() {
     let shop = Workshop::new();
     // Peak and expectation, in MiB, with what is kept of the kernel: here all pairs of samples matter.
     let peaks = |file: &str, rows: usize| {
-        shop.write(file, common::numbers(rows, 40));
+        shop.write(file, crate::common::numbers(rows, 40));
         let arguments = ["fit", file, "-k", "5", "--epsilon", "20", "--max-iterations", "1", "--threads", "2", "-v"];
         let run = shop.run(&[&arguments[..], &["--report", "r.html", "-o", &file[..2]]].concat());
-        let (peak, expected, kept) = common::memory_told(&run.out);
+        let (peak, expected, kept) = crate::common::memory_told(&run.out);
         (peak, expected + kept)
     };
     // As in memory.rs: what a program without optimisation takes more on the least of tables is forgiven.
