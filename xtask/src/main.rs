@@ -23,7 +23,6 @@ mod words;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::sync::mpsc;
 use std::time::Instant;
 
 use lanes::{redirect, say};
@@ -122,14 +121,19 @@ fn test() -> Result<(), String> {
     step("lints of the program", &[&CLIPPY[..], &["--bin", "ewca"], &DENY_WARNINGS].concat())?;
     let tests = [&TEST[..], features, &["--tests"]].concat();
     step("building the tests", &[&tests[..], &["--no-run"]].concat())?;
+    // The tests have built it, but cargo notes what it was made from, which the checks of what is published read, only where it is asked for.
+    step("the program", &[&BUILD[..], features, &["--bin", "ewca"]].concat())?;
+    timed("the README's demo", || run(&[&program(), "demo", "-o", "target/demo"]))?;
     preparing.join().map_err(|_| "preparing Python failed".to_string())??;
+    let mut wheel = PathBuf::new();
+    timed("the wheel", || python::install().map(|made| wheel = made))?;
     // None of these lanes has two cores busy all the time. Cargo builds for one of them at a time.
-    let (wheel_is_made, wheel) = mpsc::channel();
     lanes::run(vec![
         ("tests", Box::new(|| step("tests", &tests))),
-        ("Python package and site", Box::new(move || test_python(features, wheel_is_made))),
+        ("Python package", Box::new(|| timed("Python package", || python::test(&wheel)))),
+        ("Python's documentation and the site", Box::new(|| test_site(&wheel))),
         ("report's page, documentation, library", Box::new(|| test_documents(features))),
-        ("oldest packages, Python's command, what is published", Box::new(move || test_wheel(features, wheel))),
+        ("oldest packages, Python's command, what is published", Box::new(|| test_wheel(features, &wheel))),
     ])?;
     timed("figures that are older than their code (a list, not an error)", || docs::figures(&[]))?;
     for what in tools::left_out() {
@@ -139,17 +143,10 @@ fn test() -> Result<(), String> {
     Ok(())
 }
 
-/// The program's demo, the wheel, the Python package with the newest packages, and the site.
-fn test_python(features: &[&str], wheel_is_made: mpsc::Sender<PathBuf>) -> Result<(), String> {
-    // The tests have built it, but cargo notes what it was made from, which the checks of what is published read, only where it is asked for.
-    step("the program", &[&BUILD[..], features, &["--bin", "ewca"]].concat())?;
-    timed("the README's demo", || run(&[&program(), "demo", "-o", "target/demo"]))?;
-    let mut wheel = PathBuf::new();
-    timed("the wheel", || python::install().map(|made| wheel = made))?;
-    // Whoever waits for it may have ended with an error of its own.
-    let _ = wheel_is_made.send(wheel.clone());
-    timed("Python package", || python::test(&wheel))?;
-    // It shows what its code blocks printed when the tests of the package ran them.
+/// What documents the Python package, and the site.
+fn test_site(wheel: &Path) -> Result<(), String> {
+    timed("Python's documentation", || python::test_documents(wheel))?;
+    // It shows what its code blocks printed when the tests ran them.
     timed("the site", docs::build)
 }
 
@@ -169,9 +166,8 @@ fn test_documents(features: &[&str]) -> Result<(), String> {
 }
 
 /// What the wheel is good for beside the tests of the package.
-fn test_wheel(features: &[&str], wheel: mpsc::Receiver<PathBuf>) -> Result<(), String> {
-    let wheel = wheel.recv().map_err(|_| "there is no wheel to test".to_string())?;
-    timed("Python package with the oldest packages", || python::test_with_oldest(&wheel))?;
+fn test_wheel(features: &[&str], wheel: &Path) -> Result<(), String> {
+    timed("Python package with the oldest packages", || python::test_with_oldest(wheel))?;
     timed("the command of the Python package", || python::test_command(features))?;
     timed("what is published", publish::test)
 }

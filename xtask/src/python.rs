@@ -30,6 +30,9 @@ const NEWEST: Environment = Environment {
     except: None,
 };
 
+/// What has a lane of its own.
+const DOCUMENTS: [&str; 2] = ["python/tests/test_docs.py", "python/tests/test_site.py"];
+
 /// What depends on other packages: the rest is the same in both.
 const OLDEST: Environment = Environment {
     folder: "target/test-venv-oldest",
@@ -60,7 +63,13 @@ pub fn prepare() -> Result<(), String> {
 
 /// Tests the package as people get it: from its wheel, which [`install`] made, beside the program as it was last built.
 pub fn test(wheel: &Path) -> Result<(), String> {
-    NEWEST.test(wheel)
+    let others: Vec<&str> = DOCUMENTS.iter().flat_map(|test| ["--ignore", test]).collect();
+    NEWEST.test(wheel, &[NEWEST.tests, &others].concat())
+}
+
+/// What the package's documentation says: examples, notebooks, types, pages. They take two fifths of the time.
+pub fn test_documents(wheel: &Path) -> Result<(), String> {
+    NEWEST.test(wheel, &DOCUMENTS)
 }
 
 /// The same, with the oldest packages that are supported.
@@ -71,13 +80,15 @@ pub fn test_with_oldest(wheel: &Path) -> Result<(), String> {
         return tools::leave_out("the oldest supported packages", &why);
     }
     OLDEST.install(wheel)?;
-    OLDEST.test(wheel)
+    let except = OLDEST.except.into_iter().flat_map(|test| ["--deselect", test]);
+    OLDEST.test(wheel, &OLDEST.tests.iter().copied().chain(except).collect::<Vec<_>>())
 }
 
 /// With the newest and with the oldest packages.
 pub fn test_both(wheel: PathBuf) -> Result<(), String> {
     lanes::run(vec![
         ("newest packages", Box::new(|| test(&wheel))),
+        ("documentation", Box::new(|| test_documents(&wheel))),
         ("oldest packages", Box::new(|| test_with_oldest(&wheel))),
     ])
 }
@@ -192,11 +203,10 @@ impl Environment {
         run(&[&python, "-m", "pip", "install", "--quiet", "--force-reinstall", "--no-deps", &wheel])
     }
 
-    fn test(&self, wheel: &Path) -> Result<(), String> {
-        let tests = self.tests.join(" ");
-        say(&format!("== Python tests with the packages of {}: pytest {tests}", self.requirements));
-        let mut pytest = command(&[&[&*self.program("python"), "-m", "pytest"], self.tests].concat());
-        pytest.args(self.except.into_iter().flat_map(|test| ["--deselect", test]));
+    /// Runs pytest with these words.
+    fn test(&self, wheel: &Path, words: &[&str]) -> Result<(), String> {
+        say(&format!("== Python tests with the packages of {}: pytest {}", self.requirements, words.join(" ")));
+        let mut pytest = command(&[&[&*self.program("python"), "-m", "pytest"], words].concat());
         wait(pytest.env("EWCA_WHEEL", wheel).env("EWCA_BINARY", program()))
     }
 }
@@ -222,7 +232,7 @@ mod tests {
     /// Every test that an environment names is there.
     #[test]
     fn tests_exist() {
-        for test in NEWEST.tests.iter().chain(OLDEST.tests) {
+        for test in NEWEST.tests.iter().chain(OLDEST.tests).chain(&DOCUMENTS) {
             assert!(root().join(test).exists(), "{test}");
         }
         let (file, name) = OLDEST.except.and_then(|test| test.split_once("::")).unwrap();
