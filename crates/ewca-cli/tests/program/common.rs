@@ -128,10 +128,12 @@ impl Run {
 }
 
 /// Sends Ctrl-C's signal.
+#[cfg(unix)]
 pub fn interrupt(process: u32) {
     signal(process, "INT");
 }
 
+#[cfg(unix)]
 pub fn signal(process: u32, name: &str) {
     let status = Command::new("kill").args([&format!("-{name}"), &process.to_string()]).status().unwrap();
     assert!(status.success());

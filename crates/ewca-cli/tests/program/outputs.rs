@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::common::{Run, Workshop, clouds, exists, noise, numbers};
+use crate::common::{Run, Workshop, clouds, exists, numbers};
 
 const COLUMNS: [&str; 4] = ["--label", "kind", "--id", "name"];
 
@@ -253,7 +253,7 @@ fn killed_at_any_moment_a_folder_is_of_one_run_or_says_that_it_is_not() {
     let clock = std::time::Instant::now();
     assert!(fit("2").wait().unwrap().success());
     let whole = clock.elapsed();
-    let mut noise = noise(3);
+    let mut noise = crate::common::noise(3);
     let mut unfinished = 0;
     for round in 0..40 {
         let mut child = fit(["3", "2"][round % 2]);

@@ -73,6 +73,7 @@ fn without_labels_a_rule_of_thumb_is_named_as_such() {
 
 /// Two classes that differ along the axis of largest variance, and noise beside it: from some epsilon on everything collapses,
 /// and nearest neighbours may not mind.
+#[cfg(unix)]
 fn two_classes(rows: usize) -> String {
     let mut noise = crate::common::noise(11);
     let mut text = String::from("my id,a,b,c,d,it's a kind\n");
