@@ -33,6 +33,9 @@ const NEWEST: Environment = Environment {
 /// What has a lane of its own.
 const DOCUMENTS: [&str; 2] = ["python/tests/test_docs.py", "python/tests/test_site.py"];
 
+/// The program's tests that the command of the package passes, too.
+const COMMAND: [&str; 3] = ["interrupt::", "messages::", "pipes::"];
+
 /// What depends on other packages: the rest is the same in both.
 const OLDEST: Environment = Environment {
     folder: "target/test-venv-oldest",
@@ -95,7 +98,7 @@ pub fn test_both(wheel: PathBuf) -> Result<(), String> {
 
 /// The command that the wheel brings, through the program's own tests of Ctrl-C, exit codes, streams and pipes.
 pub fn test_command(features: &[&str]) -> Result<(), String> {
-    let tests = ["--test", "program", "--", "interrupt::", "messages::", "pipes::"];
+    let tests = [&["--test", "program", "--"][..], &COMMAND].concat();
     wait(command(&[&TEST[..], features, &tests].concat()).env("EWCA_TEST_PROGRAM", in_venv("ewca")))
 }
 
@@ -234,6 +237,11 @@ mod tests {
     fn tests_exist() {
         for test in NEWEST.tests.iter().chain(OLDEST.tests).chain(&DOCUMENTS) {
             assert!(root().join(test).exists(), "{test}");
+        }
+        // A filter that fits nothing runs nothing, and is no error.
+        for module in COMMAND {
+            let file = format!("crates/ewca-cli/tests/program/{}.rs", module.trim_end_matches("::"));
+            assert!(fs::read_to_string(root().join(&file)).unwrap().contains("#[test]"), "{file}");
         }
         let (file, name) = OLDEST.except.and_then(|test| test.split_once("::")).unwrap();
         assert!(fs::read_to_string(root().join(file)).unwrap().contains(&format!("def {name}(")), "{name}");
